@@ -1,0 +1,59 @@
+"""Coarse-grain Markov chains and say in bits, with guarantees, what was lost.
+
+Names are imported when they are first used, so that ``import klump`` stays light.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+_HOME = {
+    "Aggregation": "klump.aggregation",
+    "AggregationPath": "klump.aggregation",
+    "Costs": "klump.aggregation",
+    "KlumpError": "klump.errors",
+    "MarkovChain": "klump.chain",
+    "aggregate": "klump.aggregation",
+    "beta_path": "klump.aggregation",
+    "datasets": "klump.sources",
+    "errors": "klump",
+    "load": "klump.aggregation",
+    "read_chain": "klump.files",
+    "score": "klump.aggregation",
+    "write_chain": "klump.files",
+}
+
+__all__ = ["__version__", *sorted(_HOME)]
+
+if TYPE_CHECKING:
+    from klump import errors as errors
+    from klump.aggregation import Aggregation as Aggregation
+    from klump.aggregation import AggregationPath as AggregationPath
+    from klump.aggregation import Costs as Costs
+    from klump.aggregation import aggregate as aggregate
+    from klump.aggregation import beta_path as beta_path
+    from klump.aggregation import load as load
+    from klump.aggregation import score as score
+    from klump.chain import MarkovChain as MarkovChain
+    from klump.errors import KlumpError as KlumpError
+    from klump.files import read_chain as read_chain
+    from klump.files import write_chain as write_chain
+    from klump.sources import datasets as datasets
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOME.get(name)
+    if home is None:
+        raise AttributeError(f"module 'klump' has no attribute {name!r}")
+    if home == "klump":
+        return import_module(f"klump.{name}")
+    value = getattr(import_module(home), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(set(globals()) | set(__all__))
