@@ -39,6 +39,16 @@ def entropy(p: Array) -> float:
     return abs(float(np.sum(mass * np.log2(mass))))
 
 
+def conditional_entropy(conditional: Array, weight: Array) -> float:
+    """Mean entropy of conditional laws: entries ``conditional`` whose conditions have mass ``weight``.
+
+    >>> conditional_entropy(np.array([0.5, 0.5, 1.0]), np.array([0.8, 0.8, 0.2]))
+    0.8
+    """
+    counts = conditional * weight > _NEGLIGIBLE
+    return abs(float(np.sum(weight[counts] * (conditional[counts] * np.log2(conditional[counts])))))
+
+
 def coordinates(matrix: Any) -> tuple[NDArray[np.intp], NDArray[np.intp], Array]:
     """Rows, columns and values of the non-zero entries of a dense or sparse matrix."""
     if hasattr(matrix, "tocoo"):

@@ -1,0 +1,133 @@
+"""Which states can reach which: classes, and the ways out of a chain that is not irreducible."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.sparse import csgraph
+
+from klump.chain.validation import Matrix, normalized_rows, scale_rows
+from klump.errors import InvalidArgumentError, ReducibleChainError
+
+# A restart is stored as ordinary transitions; beyond this many a sparse chain would no longer be sparse.
+_MOST_RESTARTS_STORED = 50_000_000
+
+
+@dataclass(frozen=True)
+class Classes:
+    """The communicating classes of a chain.
+
+    ``component[i]`` numbers the class of state ``i``; ``closed[c]`` says that class ``c`` is never left.
+    """
+
+    component: NDArray[np.int32]
+    closed: NDArray[np.bool_]
+
+    @property
+    def n_classes(self) -> int:
+        """How many communicating classes there are."""
+        return len(self.closed)
+
+    def members(self, number: int) -> NDArray[np.intp]:
+        """Indices of the states of one class."""
+        return np.flatnonzero(self.component == number)
+
+    def largest_closed(self) -> NDArray[np.intp]:
+        """Indices of the states of the largest closed class (the first one among equals)."""
+        sizes = np.bincount(self.component, minlength=self.n_classes)
+        return self.members(int(np.argmax(np.where(self.closed, sizes, -1))))
+
+
+def communicating_classes(matrix: Matrix) -> Classes:
+    """Strongly connected components and which of them are closed."""
+    n = matrix.shape[0]
+    if not isinstance(matrix, sparse.csr_array) and bool((matrix > 0).all()):
+        return Classes(np.zeros(n, dtype=np.int32), np.ones(1, dtype=bool))
+    graph = sparse.csr_array(matrix)
+    n_classes, component = csgraph.connected_components(graph, directed=True, connection="strong")
+    source = np.repeat(component, np.diff(graph.indptr))
+    closed = np.ones(n_classes, dtype=bool)
+    closed[source[source != component[graph.indices]]] = False
+    return Classes(component, closed)
+
+
+def reducible_error(classes: Classes, states: Sequence[Hashable]) -> ReducibleChainError:
+    """Name the classes of a chain that is not irreducible, and the two ways out."""
+    parts = []
+    closed = np.flatnonzero(classes.closed)
+    for number in closed[:3]:
+        members = classes.members(int(number))
+        kind = "absorbing state" if len(members) == 1 else f"closed class of {len(members)} states"
+        parts.append(f"{kind} {_names(members, states)}")
+    if len(closed) > 3:
+        parts.append(f"{len(closed) - 3} more closed classes")
+    transient = np.flatnonzero(~classes.closed[classes.component])
+    if transient.size:
+        parts.append(f"{transient.size} transient states {_names(transient, states)}")
+    return ReducibleChainError(
+        f"the chain is not irreducible: {'; '.join(parts)}. Pass restrict='largest' to keep its largest closed "
+        "class, or restart=p to return to an initial distribution with probability p at every step"
+    )
+
+
+def _names(members: NDArray[np.intp], states: Sequence[Hashable]) -> str:
+    shown = ", ".join(repr(states[i]) for i in members[:4].tolist())
+    return f"({shown}{', ...' if len(members) > 4 else ''})"
+
+
+def restricted(matrix: Matrix, members: NDArray[np.intp]) -> Matrix:
+    """The chain watched on a closed class."""
+    if isinstance(matrix, sparse.csr_array):
+        return sparse.csr_array(matrix[members][:, members])
+    return np.ascontiguousarray(matrix[np.ix_(members, members)])
+
+
+def initial_distribution(given: Any, states: Sequence[Hashable]) -> NDArray[np.float64]:
+    """Turn what the caller means by ``initial`` (nothing, a state's name, or a vector) into a distribution."""
+    n = len(states)
+    if given is None:
+        return np.full(n, 1.0 / n)
+    if isinstance(given, Hashable):
+        if given not in states:
+            raise InvalidArgumentError(f"initial={given!r} is not the name of a state")
+        law = np.zeros(n)
+        law[states.index(given)] = 1.0
+        return law
+    law = np.array(given, dtype=np.float64)
+    if law.shape != (n,):
+        raise InvalidArgumentError(f"initial has shape {law.shape}, but the chain has {n} states")
+    if not np.isfinite(law).all() or (law < 0).any() or abs(law.sum() - 1.0) > 1e-8:
+        raise InvalidArgumentError(f"initial must be a distribution, but it sums to {law.sum():.12g}")
+    return law / law.sum()
+
+
+def restarted(matrix: Matrix, probability: float, initial: NDArray[np.float64]) -> Matrix:
+    """Mix every row with the initial distribution."""
+    if not 0.0 < probability <= 1.0:
+        raise InvalidArgumentError(f"restart={probability!r} must be a probability in (0, 1]")
+    n = matrix.shape[0]
+    support = np.flatnonzero(initial)
+    if not isinstance(matrix, sparse.csr_array):
+        return np.asarray((1.0 - probability) * matrix + probability * initial)
+    if n * support.size > _MOST_RESTARTS_STORED:
+        raise InvalidArgumentError(
+            f"restarting {n} states at {support.size} initial states would store {n * support.size} transitions; "
+            "pass initial= with one state or a few"
+        )
+    jump = sparse.csr_array(
+        (
+            np.tile(probability * initial[support], n),
+            np.tile(support, n),
+            np.arange(n + 1, dtype=np.int64) * support.size,
+        ),
+        shape=(n, n),
+    )
+    mixed = sparse.csr_array(scale_rows(matrix, np.full(n, 1.0 - probability)) + jump)
+    mixed.eliminate_zeros()
+    mixed.sort_indices()
+    return normalized_rows(mixed)

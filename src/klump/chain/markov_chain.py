@@ -1,0 +1,275 @@
+"""The Markov chain: a validated, immutable transition matrix and the facts that follow from it."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from klump import information
+from klump.chain import connectivity, validation
+from klump.chain.validation import Matrix
+from klump.errors import InvalidArgumentError
+
+ChainLike = Any  # a MarkovChain, an array, a sparse matrix, or an object with a .transition_matrix
+
+
+class MarkovChain:
+    """A finite, time-homogeneous Markov chain.
+
+    Parameters
+    ----------
+    P
+        Transition matrix: an array, any SciPy sparse matrix (which stays sparse), a DataFrame whose
+        columns name the states, or an object with a ``transition_matrix``.
+    states
+        Names of the states, any hashable values; ``0 .. n-1`` if left out.
+    stationary_distribution
+        The stationary law, if it is known; it is checked.
+    normalize
+        Divide each row by its sum instead of insisting that it is 1.
+    restrict
+        ``"largest"`` keeps only the largest closed class of a chain that is not irreducible.
+    restart
+        Return to ``initial`` with this probability at every step: makes absorbing chains irreducible.
+    initial
+        Where a restart leads: the name of a state, or a distribution; uniform if left out.
+
+    Examples
+    --------
+    >>> chain = MarkovChain([[0.9, 0.1], [0.3, 0.7]], states=["sun", "rain"])
+    >>> chain.stationary_distribution.round(12)
+    array([0.75, 0.25])
+    >>> chain
+    MarkovChain(2 states, 4 transitions)
+    """
+
+    transition_matrix: Matrix
+    """The row-stochastic matrix P, read-only: an array, or a ``csr_array``."""
+    original_index: NDArray[np.intp]
+    """Index that each state had in the matrix given (they differ after ``restrict``)."""
+    applied: tuple[str, ...]
+    """What was done to make the chain irreducible, in words; empty if nothing was."""
+
+    def __init__(
+        self,
+        P: ChainLike,
+        states: Iterable[Hashable] | None = None,
+        *,
+        stationary_distribution: Any = None,
+        normalize: bool = False,
+        restrict: Literal["largest"] | None = None,
+        restart: float | None = None,
+        initial: Any = None,
+    ) -> None:
+        given, found_states = _unwrap(P)
+        matrix = validation.transition_matrix(given, normalize=normalize)
+        states = found_states if states is None else states
+        names = None if states is None else validation.state_names(states, matrix.shape[0])
+        index = np.arange(matrix.shape[0])
+        applied: list[str] = []
+        if initial is not None and restart is None:
+            raise InvalidArgumentError("initial= says where a restart leads; pass restart= with it")
+        if restart is not None:
+            law = connectivity.initial_distribution(initial, names or range(matrix.shape[0]))
+            matrix = connectivity.restarted(matrix, restart, law)
+            goal = f"{np.count_nonzero(law)} initial states"
+            if np.count_nonzero(law) == 1:
+                start = int(np.argmax(law))
+                goal = f"state {names[start] if names else start!r}"
+            applied.append(f"restarted at {goal} with probability {restart:g}")
+        if restrict is not None:
+            if restrict != "largest":
+                raise InvalidArgumentError(f"restrict={restrict!r} is not known; the only choice is 'largest'")
+            kept = connectivity.communicating_classes(matrix).largest_closed()
+            if len(kept) < matrix.shape[0]:
+                applied.append(f"restricted to the largest closed class, {len(kept)} of {matrix.shape[0]} states")
+                matrix = connectivity.restricted(matrix, kept)
+                index = kept
+                names = None if names is None else tuple(names[i] for i in kept.tolist())
+                if names is None:
+                    names = tuple(kept.tolist())
+        if stationary_distribution is not None:
+            mu = validation.supplied_distribution(stationary_distribution, matrix)
+            self.__dict__["_supplied"] = _read_only(mu)
+        self.__dict__["transition_matrix"] = _read_only(matrix)
+        self.__dict__["original_index"] = _read_only(index)
+        self.__dict__["applied"] = tuple(applied)
+        self.__dict__["_names"] = names
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError(f"a MarkovChain is immutable: {name} cannot be set; build a new chain")
+
+    def __repr__(self) -> str:
+        changes = "".join(f", {change}" for change in self.applied)
+        return f"MarkovChain({self.n_states} states, {self.n_transitions} transitions{changes})"
+
+    # Facts
+
+    @property
+    def n_states(self) -> int:
+        """Number of states."""
+        return int(self.transition_matrix.shape[0])
+
+    @cached_property
+    def n_transitions(self) -> int:
+        """Number of transitions with positive probability."""
+        if isinstance(self.transition_matrix, sparse.csr_array):
+            return int(self.transition_matrix.nnz)
+        return int(np.count_nonzero(self.transition_matrix))
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether the transition matrix is stored sparse."""
+        return isinstance(self.transition_matrix, sparse.csr_array)
+
+    @cached_property
+    def states(self) -> tuple[Hashable, ...]:
+        """Names of the states."""
+        names: tuple[Hashable, ...] | None = self.__dict__["_names"]
+        return tuple(range(self.n_states)) if names is None else names
+
+    @cached_property
+    def has_names(self) -> bool:
+        """Whether the states have names other than ``0 .. n-1``."""
+        return self.__dict__["_names"] is not None
+
+    @cached_property
+    def classes(self) -> connectivity.Classes:
+        """The communicating classes."""
+        return connectivity.communicating_classes(self.transition_matrix)
+
+    @property
+    def is_irreducible(self) -> bool:
+        """Whether every state can reach every other."""
+        return self.classes.n_classes == 1
+
+    @cached_property
+    def stationary_distribution(self) -> NDArray[np.float64]:
+        """The law mu with mu P = mu.
+
+        Raises
+        ------
+        ReducibleChainError
+            If the chain is not irreducible: then there are several such laws, or some states have none.
+        """
+        if not self.is_irreducible:
+            raise connectivity.reducible_error(self.classes, self.states)
+        if "_supplied" in self.__dict__:
+            supplied: NDArray[np.float64] = self.__dict__["_supplied"]
+            return supplied
+        from klump.chain.stationary import stationary_distribution
+
+        return _read_only(stationary_distribution(self.transition_matrix))
+
+    @cached_property
+    def joint(self) -> Matrix:
+        """Joint law of two successive states, diag(mu) P."""
+        return _read_only(validation.scale_rows(self.transition_matrix, self.stationary_distribution))
+
+    @cached_property
+    def entropy_rate(self) -> float:
+        """New information in each step, H(X2|X1), in bits."""
+        row, _, probability = information.coordinates(self.transition_matrix)
+        return information.conditional_entropy(probability, self.stationary_distribution[row])
+
+    @cached_property
+    def redundancy_rate(self) -> float:
+        """What the present tells of the next state, I(X1;X2), in bits."""
+        return information.mutual_information(self.joint)
+
+    @cached_property
+    def is_reversible(self) -> bool:
+        """Whether the stationary chain looks the same backwards (detailed balance to 1e-10)."""
+        return float(np.abs(self.joint - self.joint.T).sum()) <= 1e-10
+
+    # Sources: each is described where it lives, in klump.sources
+
+    @classmethod
+    def from_counts(cls, counts: Any, states: Iterable[Hashable] | None = None, **options: Any) -> MarkovChain:
+        """Chain from a square matrix of transition counts (or other non-negative weights).
+
+        >>> MarkovChain.from_counts([[8, 2], [3, 3]]).transition_matrix
+        array([[0.8, 0.2], [0.5, 0.5]])
+        """
+        return cls(counts, states, normalize=True, **options)
+
+    @classmethod
+    def from_sequences(cls, sequences: Any, lag: int = 1, **options: Any) -> MarkovChain:
+        """Chain that best explains sequences of symbols: transitions at distance ``lag`` are counted.
+
+        >>> MarkovChain.from_sequences([["a", "b", "a", "a"], ["b", "a"]]).transition_matrix
+        array([[0.5, 0.5], [1. , 0. ]])
+        """
+        from klump.sources.sequences import transition_counts
+
+        counts, states = transition_counts(sequences, lag)
+        return cls.from_counts(counts, states, **options)
+
+    @classmethod
+    def from_text(cls, text: str, **options: Any) -> MarkovChain:
+        """Chain of the letters of a text.
+
+        >>> MarkovChain.from_text("abracadabra").states
+        ('a', 'b', 'c', 'd', 'r')
+        """
+        return cls.from_sequences([text], **options)
+
+    @classmethod
+    def from_points(cls, X: Any, n_neighbors: int = 15, **options: Any) -> MarkovChain:
+        """Random walk between points that prefers near ones.
+
+        The weight of a step is ``exp(-d**2 / s)`` with ``d`` the distance and ``s`` the mean squared
+        distance between a point and its ``n_neighbors`` nearest neighbours.
+        """
+        from klump.sources.points import similarities
+
+        return cls.from_counts(similarities(X, n_neighbors), **options)
+
+    @classmethod
+    def from_graph(cls, G: Any, weight: str | None = "weight", **options: Any) -> MarkovChain:
+        """Random walk on a graph of networkx or igraph; node names are kept."""
+        from klump.sources.graphs import weighted_adjacency
+
+        adjacency, nodes = weighted_adjacency(G, weight)
+        return cls.from_counts(adjacency, nodes, **options)
+
+    @classmethod
+    def from_generator(cls, rates: Any, states: Iterable[Hashable] | None = None, **options: Any) -> MarkovChain:
+        """Uniformised chain of a continuous-time one, with the same stationary distribution.
+
+        ``rates`` holds the rates off the diagonal; the diagonal is zero or minus the row's sum.
+        """
+        from klump.sources.rates import uniformized
+
+        return cls(uniformized(rates), states, **options)
+
+
+def as_chain(given: ChainLike) -> MarkovChain:
+    """Accept a chain, or anything that a chain can be built from."""
+    return given if isinstance(given, MarkovChain) else MarkovChain(given)
+
+
+def _unwrap(given: Any) -> tuple[Any, Sequence[Hashable] | None]:
+    """Find the matrix, and the names that come with it."""
+    if isinstance(given, MarkovChain):
+        return given.transition_matrix, given.states if given.has_names else None
+    if hasattr(given, "transition_matrix"):
+        return given.transition_matrix, None
+    if hasattr(given, "to_numpy") and hasattr(given, "columns"):
+        if list(given.index) != list(given.columns):
+            raise InvalidArgumentError("the rows and columns of the table are named differently or in another order")
+        named = not isinstance(given.columns, range) and list(given.columns) != list(range(len(given.columns)))
+        return given.to_numpy(), tuple(given.columns) if named else None
+    return given, None
+
+
+def _read_only(matrix: Any) -> Any:
+    arrays = (matrix.data, matrix.indices, matrix.indptr) if sparse.issparse(matrix) else (matrix,)
+    for array in arrays:
+        array.flags.writeable = False
+    return matrix

@@ -1,0 +1,183 @@
+"""Checks that a matrix is a transition matrix, once, where it enters."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from klump.errors import InvalidChainError
+
+Matrix = NDArray[np.float64] | sparse.csr_array
+
+# Sums off by at most this are rounding of the input's own precision and are corrected silently.
+_TOLERANCE = {"double": 1e-8, "single": 1e-5}
+_EXACT = 1e-12
+
+
+def square_matrix(given: Any, what: str = "transition matrix") -> tuple[Matrix, str]:
+    """Copy a square array-like to float64 (dense, or CSR without stored zeros); tell its precision."""
+    if sparse.issparse(given):
+        matrix: Matrix = _sparse_copy(given, what)
+    else:
+        matrix = _dense_copy(given, what)
+    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
+        raise InvalidChainError(f"the {what} must be square, but its shape is {tuple(matrix.shape)}")
+    if matrix.shape[0] == 0:
+        raise InvalidChainError(f"the {what} is empty: a chain needs at least one state")
+    dtype = getattr(given, "dtype", None)
+    single = isinstance(dtype, np.dtype) and dtype in (np.float32, np.float16)
+    _require_non_negative(matrix, what)
+    if isinstance(matrix, sparse.csr_array):
+        matrix.eliminate_zeros()
+    return matrix, "single" if single else "double"
+
+
+def _sparse_copy(given: Any, what: str) -> sparse.csr_array:
+    if np.issubdtype(given.dtype, np.complexfloating):
+        raise InvalidChainError(f"the {what} has complex entries; take its real part first")
+    matrix = sparse.csr_array(given, dtype=np.float64, copy=True)
+    matrix.sum_duplicates()
+    if max(matrix.shape[0], matrix.nnz) < 2**31 - 1:
+        matrix.indices = matrix.indices.astype(np.int32, copy=False)
+        matrix.indptr = matrix.indptr.astype(np.int32, copy=False)
+    return matrix
+
+
+def _dense_copy(given: Any, what: str) -> NDArray[np.float64]:
+    try:
+        array = np.asarray(given)
+    except ValueError as error:
+        raise InvalidChainError(f"the {what} is not a matrix: its rows differ in length") from error
+    if np.issubdtype(array.dtype, np.complexfloating):
+        raise InvalidChainError(f"the {what} has complex entries; take its real part first")
+    try:
+        return np.array(array, dtype=np.float64, order="C")
+    except (TypeError, ValueError) as error:
+        raise InvalidChainError(f"the {what} must hold numbers, but it holds {array.dtype} values") from error
+
+
+def _require_non_negative(matrix: Matrix, what: str) -> None:
+    values = matrix.data if isinstance(matrix, sparse.csr_array) else matrix.ravel()
+    for bad, complaint in (
+        (~np.isfinite(values), "every entry must be a finite number"),
+        (values < 0, "probabilities cannot be negative"),
+    ):
+        position = np.flatnonzero(bad)
+        if position.size:
+            row, col = _place(matrix, int(position[0]))
+            more = f" (and {position.size - 1} more)" if position.size > 1 else ""
+            value = float(values[position[0]])
+            raise InvalidChainError(f"the {what} has {value} at row {row}, column {col}{more}: {complaint}")
+
+
+def _place(matrix: Matrix, position: int) -> tuple[int, int]:
+    if isinstance(matrix, sparse.csr_array):
+        row = int(np.searchsorted(matrix.indptr, position, side="right")) - 1
+        return row, int(matrix.indices[position])
+    row, col = divmod(position, matrix.shape[1])
+    return row, col
+
+
+def row_sums(matrix: Matrix) -> NDArray[np.float64]:
+    """Sums of the rows of a dense or sparse matrix, as a plain vector."""
+    return np.asarray(matrix.sum(axis=1), dtype=np.float64).ravel()
+
+
+def scale_rows(matrix: Matrix, factor: NDArray[np.float64]) -> Matrix:
+    """Multiply each row by its factor; sparse stays sparse."""
+    if isinstance(matrix, sparse.csr_array):
+        scaled = matrix.copy()
+        scaled.data *= np.repeat(factor, np.diff(matrix.indptr))
+        return scaled
+    return np.asarray(matrix * factor[:, None])
+
+
+def normalized_rows(matrix: Matrix, what: str = "transition matrix") -> Matrix:
+    """Divide every row by its sum; an all-zero row is an error that names it."""
+    # Dividing by the largest entry first keeps rows of tiny or huge weights exact.
+    if isinstance(matrix, sparse.csr_array):
+        largest = np.asarray(matrix.max(axis=1).todense()).ravel()
+    else:
+        largest = matrix.max(axis=1)
+    empty = np.flatnonzero(largest == 0)
+    if empty.size:
+        raise InvalidChainError(
+            f"row {int(empty[0])} of the {what} is all zero ({empty.size} such rows): a state needs a way on; "
+            "drop it, or give it a self-transition"
+        )
+    with np.errstate(over="ignore"):
+        inverse = 1.0 / largest
+    if not np.isfinite(inverse).all():
+        raise InvalidChainError(f"row {int(np.argmax(inverse))} of the {what} holds only denormal weights; rescale it")
+    scaled = scale_rows(matrix, inverse)
+    return scale_rows(scaled, 1.0 / row_sums(scaled))
+
+
+def transition_matrix(given: Any, *, normalize: bool = False) -> Matrix:
+    """Validate a transition matrix and return klump's own copy of it."""
+    matrix, precision = square_matrix(given)
+    if normalize:
+        return normalized_rows(matrix)
+    sums = row_sums(matrix)
+    error = np.abs(sums - 1.0)
+    worst = int(np.argmax(error))
+    if error[worst] > _TOLERANCE[precision]:
+        raise InvalidChainError(_row_sum_message(matrix, sums, error > _TOLERANCE[precision]))
+    if error[worst] > _EXACT:
+        return scale_rows(matrix, 1.0 / sums)
+    return matrix
+
+
+def _row_sum_message(matrix: Matrix, sums: NDArray[np.float64], wrong: NDArray[np.bool_]) -> str:
+    values = matrix.data if isinstance(matrix, sparse.csr_array) else matrix
+    first, n_wrong = int(np.flatnonzero(wrong)[0]), int(wrong.sum())
+    start = f"row {first} of the transition matrix sums to {sums[first]:.12g} instead of 1"
+    if n_wrong > 1:
+        start += f" ({n_wrong} such rows)"
+    if np.all(values == np.floor(values)) and values.max() > 1:
+        return f"{start}: these look like counts; use MarkovChain.from_counts"
+    return f"{start}; pass normalize=True to divide each row by its sum"
+
+
+def state_names(states: Iterable[Hashable], n: int) -> tuple[Hashable, ...]:
+    """Validate state names: hashable, one for each state, none twice."""
+    names = tuple(states.tolist()) if isinstance(states, np.ndarray) else tuple(states)
+    if len(names) != n:
+        raise InvalidChainError(f"states has {len(names)} names, but the chain has {n} states")
+    seen: dict[Hashable, int] = {}
+    for position, name in enumerate(names):
+        try:
+            first = seen.setdefault(name, position)
+        except TypeError as error:
+            raise InvalidChainError(f"state name {name!r} at position {position} is not hashable") from error
+        if first != position:
+            raise InvalidChainError(
+                f"state name {name!r} is given twice (positions {first} and {position}); names must differ"
+            )
+    return names
+
+
+def supplied_distribution(given: Any, matrix: Matrix) -> NDArray[np.float64]:
+    """Check a stationary distribution that the caller brought along."""
+    mu = np.array(given, dtype=np.float64)
+    n = matrix.shape[0]
+    if mu.shape != (n,):
+        raise InvalidChainError(f"stationary_distribution has shape {mu.shape}, but the chain has {n} states")
+    if not np.isfinite(mu).all() or (mu < 0).any():
+        where = int(np.flatnonzero(~np.isfinite(mu) | (mu < 0))[0])
+        raise InvalidChainError(f"stationary_distribution has {mu[where]} at state {where}: it must be non-negative")
+    if abs(mu.sum() - 1.0) > 1e-8:
+        raise InvalidChainError(f"stationary_distribution sums to {mu.sum():.12g} instead of 1")
+    mu /= mu.sum()
+    flow = np.abs(mu @ matrix - mu)
+    if flow.sum() > 1e-8:
+        worst = int(np.argmax(flow))
+        raise InvalidChainError(
+            f"stationary_distribution is not stationary: at state {worst} mu P differs from mu by {flow[worst]:.3g}; "
+            "leave it out to have it computed"
+        )
+    return mu
