@@ -202,12 +202,17 @@ class MarkovChain:
     def from_sequences(cls, sequences: Any, lag: int = 1, **options: Any) -> MarkovChain:
         """Chain that best explains sequences of symbols: transitions at distance ``lag`` are counted.
 
+        A symbol that nothing ever follows is an error, unless ``restart`` is given: then it always restarts.
+
         >>> MarkovChain.from_sequences([["a", "b", "a", "a"], ["b", "a"]]).transition_matrix
         array([[0.5, 0.5], [1. , 0. ]])
         """
+        from klump.sources.dead_ends import continued
         from klump.sources.sequences import transition_counts
 
         counts, states = transition_counts(sequences, lag)
+        words = {"seen": f"nothing ever follows {{}} at lag={lag}", "remedy": "drop the final symbols"}
+        counts = continued(counts, states, _restart_law(states, options), **words)
         return cls.from_counts(counts, states, **options)
 
     @classmethod
@@ -232,10 +237,16 @@ class MarkovChain:
 
     @classmethod
     def from_graph(cls, G: Any, weight: str | None = "weight", **options: Any) -> MarkovChain:
-        """Random walk on a graph of networkx or igraph; node names are kept."""
+        """Random walk on a graph of networkx or igraph; node names are kept.
+
+        A node that no edge leaves is an error, unless ``restart`` is given: then it always restarts.
+        """
+        from klump.sources.dead_ends import continued
         from klump.sources.graphs import weighted_adjacency
 
         adjacency, nodes = weighted_adjacency(G, weight)
+        words = {"seen": "no edge leaves the node {}", "remedy": "remove it, add a loop"}
+        adjacency = continued(adjacency, nodes, _restart_law(nodes, options), **words)
         return cls.from_counts(adjacency, nodes, **options)
 
     @classmethod
@@ -246,12 +257,20 @@ class MarkovChain:
         """
         from klump.sources.rates import uniformized
 
-        return cls(uniformized(rates), states, **options)
+        given, found_states = _unwrap(rates)
+        return cls(uniformized(given), found_states if states is None else states, **options)
 
 
 def as_chain(given: ChainLike) -> MarkovChain:
     """Accept a chain, or anything that a chain can be built from."""
     return given if isinstance(given, MarkovChain) else MarkovChain(given)
+
+
+def _restart_law(states: Sequence[Hashable], options: dict[str, Any]) -> NDArray[np.float64] | None:
+    """Where the restart that the caller asks for leads, or None."""
+    if options.get("restart") is None:
+        return None
+    return connectivity.initial_distribution(options.get("initial"), states)
 
 
 def _unwrap(given: Any) -> tuple[Any, Sequence[Hashable] | None]:

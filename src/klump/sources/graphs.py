@@ -1,0 +1,104 @@
+"""Weighted adjacency of graphs of networkx and igraph, recognised without importing either."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from klump.errors import InvalidArgumentError
+
+
+def weighted_adjacency(
+    G: Any, weight: str | None = "weight"
+) -> tuple[sparse.csr_array, tuple[Hashable, ...]]:
+    """Weights of the steps of a random walk on a graph.
+
+    Parameters
+    ----------
+    G
+        A graph of networkx or igraph, directed or not; parallel edges add up.
+    weight
+        Name of the edge attribute that holds the weights; edges without it weigh 1. ``None`` gives every
+        edge the weight 1. A name other than ``"weight"`` that no edge has is an error.
+
+    Returns
+    -------
+    adjacency : csr_array
+        Weight of the edge from node ``i`` to node ``j``, both ways if the graph is undirected; a loop
+        counts once.
+    nodes : tuple
+        The nodes of networkx; of igraph the vertex attribute ``"name"`` if there is one, else ``0 .. n-1``.
+
+    Examples
+    --------
+    >>> import networkx
+    >>> adjacency, nodes = weighted_adjacency(networkx.path_graph(["a", "b", "c"]))
+    >>> nodes
+    ('a', 'b', 'c')
+    >>> adjacency.toarray()
+    array([[0., 1., 0.],
+           [1., 0., 1.],
+           [0., 1., 0.]])
+    """
+    library = _library(G)
+    nodes, source, target, values = (
+        _networkx_edges(G, weight) if library == "networkx" else _igraph_edges(G, weight)
+    )
+    if not nodes:
+        raise InvalidArgumentError("the graph G has no nodes: a chain needs at least one state")
+    if weight not in (None, "weight") and values and all(value is None for value in values):
+        raise InvalidArgumentError(f"weight={weight!r} is not an attribute of any edge of the graph")
+    amounts = _amounts(values, weight)
+    if not G.is_directed():
+        # A loop is its own way back.
+        back = source != target
+        source, target = np.concatenate([source, target[back]]), np.concatenate([target, source[back]])
+        amounts = np.concatenate([amounts, amounts[back]])
+    n = len(nodes)
+    adjacency = sparse.csr_array(sparse.coo_array((amounts, (source, target)), shape=(n, n)))
+    adjacency.eliminate_zeros()
+    return adjacency, nodes
+
+
+def _library(G: Any) -> str:
+    """Which library the graph is from, by the modules of its classes, so that subclasses count too."""
+    for kind in type(G).__mro__:
+        library = kind.__module__.partition(".")[0]
+        if library in ("networkx", "igraph"):
+            return library
+    raise InvalidArgumentError(
+        f"G must be a graph of networkx or igraph, not {type(G).__module__}.{type(G).__qualname__}; "
+        "an adjacency matrix goes to MarkovChain.from_counts"
+    )
+
+
+Edges = tuple[tuple[Hashable, ...], Any, Any, list[Any]]
+
+
+def _networkx_edges(G: Any, weight: str | None) -> Edges:
+    nodes = tuple(G)
+    number = {node: i for i, node in enumerate(nodes)}
+    edges = list(G.edges(data=weight)) if weight is not None else [(u, v, None) for u, v in G.edges()]
+    source = np.fromiter((number[u] for u, _, _ in edges), dtype=np.intp, count=len(edges))
+    target = np.fromiter((number[v] for _, v, _ in edges), dtype=np.intp, count=len(edges))
+    return nodes, source, target, [value for _, _, value in edges]
+
+
+def _igraph_edges(G: Any, weight: str | None) -> Edges:
+    named = "name" in G.vs.attributes()
+    nodes = tuple(G.vs["name"]) if named else tuple(range(G.vcount()))
+    ends = np.array(G.get_edgelist(), dtype=np.intp).reshape(-1, 2)
+    known = weight is not None and weight in G.es.attributes()
+    values = list(G.es[weight]) if known else [None] * len(ends)
+    return nodes, ends[:, 0], ends[:, 1], values
+
+
+def _amounts(values: list[Any], weight: str | None) -> Any:
+    """Weights as numbers, 1 where an edge has none."""
+    try:
+        return np.array([1.0 if value is None else float(value) for value in values], dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InvalidArgumentError(f"the edge attribute {weight!r} must hold numbers ({error})") from error

@@ -1,0 +1,262 @@
+"""Random chains with and without planted groups, for tests, experiments and benchmarks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from klump.errors import InvalidArgumentError
+
+if TYPE_CHECKING:
+    from klump.chain import MarkovChain
+
+Array = NDArray[np.float64]
+Labels = NDArray[np.intp]
+
+# Share of the transitions of a state that follow the planted groups; the others lead anywhere.
+_PLANTED_SHARE = {"metastable": 0.9, "cyclic": 0.9, "noisy": 0.5}
+
+
+def block_chain(
+    sizes: Sequence[int] = (25, 25, 50),
+    alpha: float = 0.0,
+    eps: float = 0.0,
+    concentration: float | None = None,
+    random_state: Any = 0,
+) -> tuple[MarkovChain, Labels]:
+    """Chain of the paper's second experiment: lumpable for planted groups, up to noise.
+
+    With ``A = (1 - alpha) A' + alpha I`` and block ``(i, j)`` of P' equal to ``A[i, j] P'_ij``, the chain
+    is ``P = (1 - eps) P' + eps E``. All of ``A'``, ``P'_ij`` and ``E`` are random stochastic matrices, drawn
+    in this order whatever ``alpha`` and ``eps`` are, so that one seed gives comparable chains.
+
+    Parameters
+    ----------
+    sizes
+        Number of states of each group.
+    alpha
+        Extra weight of the diagonal blocks: near 1 the chain is nearly completely decomposable, and for
+        ``alpha = 1`` with ``eps = 0`` it is not irreducible.
+    eps
+        Weight of the noise; at 0 the chain is exactly lumpable.
+    concentration
+        ``None``: independent uniform entries, rows normalised, as in the paper. A number: rows from the
+        symmetric Dirichlet law with this parameter; small ones make a few transitions dominate.
+    random_state
+        Seed or generator.
+
+    Returns
+    -------
+    chain : MarkovChain
+        The chain, its states in the order of the groups.
+    labels : ndarray
+        Group of each state.
+
+    Examples
+    --------
+    >>> chain, labels = block_chain(sizes=(2, 3), eps=0.1)
+    >>> chain, labels
+    (MarkovChain(5 states, 25 transitions), array([0, 0, 1, 1, 1]))
+    """
+    from klump.chain import MarkovChain
+
+    counts = [_whole(size, "every entry of sizes") for size in sizes]
+    if not counts:
+        raise InvalidArgumentError("sizes is empty; give the number of states of at least one group")
+    _require_share(alpha, "alpha")
+    _require_share(eps, "eps")
+    rng = np.random.default_rng(random_state)
+    n_groups, n = len(counts), sum(counts)
+    between = (1.0 - alpha) * _stochastic(rng, n_groups, n_groups, concentration) + alpha * np.eye(n_groups)
+    blocks = [
+        [between[i, j] * _stochastic(rng, counts[i], counts[j], concentration) for j in range(n_groups)]
+        for i in range(n_groups)
+    ]
+    noise = _stochastic(rng, n, n, concentration)
+    labels = np.repeat(np.arange(n_groups), counts)
+    return MarkovChain((1.0 - eps) * np.block(blocks) + eps * noise), labels
+
+
+def random_chain(
+    n: int,
+    kind: Literal["dense", "sparse", "decomposable", "reversible"] = "dense",
+    *,
+    concentration: float | None = None,
+    degree: int = 5,
+    n_blocks: int = 2,
+    coupling: float = 1e-3,
+    random_state: Any = 0,
+) -> MarkovChain:
+    """Irreducible chain with no planted meaning.
+
+    Parameters
+    ----------
+    n
+        Number of states.
+    kind
+        ``"dense"``: every transition has positive probability. ``"sparse"``: a CSR matrix in which each state
+        has at most ``degree`` successors, one of them next on a random cycle through all states.
+        ``"decomposable"``: ``n_blocks`` blocks that are left with probability about ``coupling``.
+        ``"reversible"``: a random walk on symmetric weights.
+    concentration
+        As in :func:`block_chain`; it does not concern ``"sparse"``.
+    degree
+        Successors of each state of a sparse chain.
+    n_blocks, coupling
+        Number of blocks of a decomposable chain, and the weight of the transitions to all states.
+    random_state
+        Seed or generator.
+
+    Examples
+    --------
+    >>> random_chain(100, "sparse", degree=3).is_irreducible
+    True
+    """
+    from klump.chain import MarkovChain
+
+    n = _whole(n, "n")
+    rng = np.random.default_rng(random_state)
+    if kind == "sparse":
+        successors = np.column_stack(
+            [rng.integers(n, size=(n, _whole(degree, "degree") - 1)), _cycle(rng, n)]
+        )
+        return MarkovChain(_from_successors(rng, successors))
+    if kind == "dense":
+        return MarkovChain(_stochastic(rng, n, n, concentration))
+    if kind == "reversible":
+        weights = _stochastic(rng, n, n, concentration)
+        return MarkovChain(weights + weights.T, normalize=True)
+    if kind == "decomposable":
+        if not 1 <= _whole(n_blocks, "n_blocks") <= n:
+            raise InvalidArgumentError(f"n_blocks={n_blocks} is more than the {n} states")
+        _require_share(coupling, "coupling")
+        if coupling == 0:
+            raise InvalidArgumentError(
+                "coupling=0 would cut the chain in pieces; pass a positive probability"
+            )
+        labels = np.arange(n) * n_blocks // n
+        inside = _stochastic(rng, n, n, concentration) * (labels[:, None] == labels)
+        # A row may keep next to nothing of its own block when few transitions dominate.
+        inside += np.where(inside.sum(axis=1) > 0, 0.0, 1.0)[:, None] * np.eye(n)
+        inside /= inside.sum(axis=1, keepdims=True)
+        return MarkovChain((1.0 - coupling) * inside + coupling * _stochastic(rng, n, n, concentration))
+    raise InvalidArgumentError(f"kind={kind!r} is not one of 'dense', 'sparse', 'decomposable', 'reversible'")
+
+
+def sparse_block_chain(
+    n_states: int,
+    n_groups: int,
+    degree: int = 10,
+    kind: Literal["metastable", "cyclic", "noisy"] = "metastable",
+    random_state: Any = 0,
+) -> tuple[MarkovChain, Labels]:
+    """Large sparse chain with planted groups of equal size, its states in random order.
+
+    Each state draws ``degree`` successors with uniformly random weights (equal draws add up). Some lead to
+    random states of a group that depends on the state's own, the others anywhere; one of the latter is the
+    next state on a random cycle through all states, so that the chain is irreducible.
+
+    Parameters
+    ----------
+    n_states, n_groups
+        Number of states and of groups.
+    degree
+        Successors drawn for each state, at least 2.
+    kind
+        ``"metastable"``: nine in ten lead to the state's own group. ``"cyclic"``: nine in ten lead to the
+        next group, so that the groups are (nearly) lumpable but not metastable. ``"noisy"``: half lead to
+        the own group and half anywhere.
+    random_state
+        Seed or generator.
+
+    Returns
+    -------
+    chain : MarkovChain
+        The chain, stored sparse.
+    labels : ndarray
+        Planted group of each state.
+
+    Examples
+    --------
+    >>> chain, labels = sparse_block_chain(1000, 5)
+    >>> chain.is_irreducible, np.bincount(labels)
+    (True, array([200, 200, 200, 200, 200]))
+    """
+    from klump.chain import MarkovChain
+
+    n_states, n_groups = _whole(n_states, "n_states"), _whole(n_groups, "n_groups")
+    if n_groups > n_states:
+        raise InvalidArgumentError(f"n_groups={n_groups} is more than the {n_states} states")
+    if _whole(degree, "degree") < 2:
+        raise InvalidArgumentError(
+            f"degree={degree} must be at least 2: one successor only keeps the chain irreducible"
+        )
+    if kind not in _PLANTED_SHARE:
+        raise InvalidArgumentError(f"kind={kind!r} is not one of {', '.join(map(repr, _PLANTED_SHARE))}")
+    rng = np.random.default_rng(random_state)
+    labels = rng.permutation(np.arange(n_states) % n_groups)
+    goals = (labels + 1) % n_groups if kind == "cyclic" else labels
+    n_planted = min(degree - 1, round(_PLANTED_SHARE[kind] * degree))
+    successors = np.empty((n_states, degree), dtype=np.int32)
+    successors[:, :n_planted] = _members(rng, labels, goals, n_planted)
+    successors[:, n_planted:-1] = rng.integers(n_states, size=(n_states, degree - n_planted - 1))
+    successors[:, -1] = _cycle(rng, n_states)
+    return MarkovChain(_from_successors(rng, successors)), labels
+
+
+def _members(rng: np.random.Generator, labels: Labels, goals: Labels, n_draws: int) -> Labels:
+    """Draw for each state ``n_draws`` random members of the group that is its goal."""
+    by_group = np.argsort(labels, kind="stable")
+    size = np.bincount(labels)
+    first = np.cumsum(size) - size
+    position = rng.integers(0, size[goals][:, None], size=(len(goals), n_draws))
+    return np.asarray(by_group[first[goals][:, None] + position])
+
+
+def _cycle(rng: np.random.Generator, n: int) -> Labels:
+    """Next state of each state on a random cycle through all of them."""
+    order = rng.permutation(n)
+    following = np.empty(n, dtype=np.intp)
+    following[order] = np.roll(order, -1)
+    return following
+
+
+def _from_successors(rng: np.random.Generator, successors: NDArray[Any]) -> sparse.csr_array:
+    """Stochastic matrix with random positive weights on the successors drawn for each state."""
+    n, degree = successors.shape
+    weights = 1.0 - rng.random((n, degree))
+    weights /= weights.sum(axis=1, keepdims=True)
+    indptr = np.arange(n + 1, dtype=np.int64) * degree
+    matrix = sparse.csr_array((weights.ravel(), successors.ravel(), indptr), shape=(n, n))
+    matrix.sum_duplicates()
+    return matrix
+
+
+def _stochastic(rng: np.random.Generator, n_rows: int, n_cols: int, concentration: float | None) -> Array:
+    """Random stochastic matrix: normalised uniform entries, or Dirichlet rows."""
+    if concentration is None:
+        entries = rng.random((n_rows, n_cols))
+    else:
+        if not (np.isfinite(concentration) and concentration > 0):
+            raise InvalidArgumentError(f"concentration={concentration!r} must be a positive number, or None")
+        # A gamma variable of small shape c is one of shape c + 1 times U ** (1 / c). Taking out the largest U
+        # keeps rows from vanishing, and unlike in Generator.dirichlet rounding favours no column.
+        base = 1.0 - rng.random((n_rows, n_cols))
+        base /= base.max(axis=1, keepdims=True)
+        entries = rng.standard_gamma(concentration + 1.0, (n_rows, n_cols)) * base ** (1.0 / concentration)
+    return np.asarray(entries / entries.sum(axis=1, keepdims=True))
+
+
+def _whole(value: Any, what: str) -> int:
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
+        raise InvalidArgumentError(f"{what} must be a whole number, at least 1, but it is {value!r}")
+    return int(value)
+
+
+def _require_share(value: float, name: str) -> None:
+    if not 0.0 <= value <= 1.0:
+        raise InvalidArgumentError(f"{name}={value!r} must be between 0 and 1")
