@@ -28,6 +28,15 @@ def _weighted_log_ratio(mass: Array, ratio_of: tuple[Array, Array], over: Array 
     return float(np.sum(mass[counts] * np.log2(ratio)))
 
 
+def xlog2x(t: Array) -> Array:
+    """``t log2 t`` of each entry, exactly 0 at 0.
+
+    >>> xlog2x(np.array([0.0, 0.5, 1.0, 2.0]))
+    array([ 0. , -0.5,  0. ,  2. ])
+    """
+    return np.asarray(t * np.log2(t, out=np.zeros_like(t), where=t > 0))
+
+
 def entropy(p: Array) -> float:
     """Entropy of a probability vector (or of a joint law given as an array).
 

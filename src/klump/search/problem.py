@@ -1,0 +1,80 @@
+"""From a chain to the arrays that the kernels search on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from klump import information
+from klump.chain import MarkovChain
+from klump.search.kernels.tables import Dense, Flow, Lists, Problem, Table
+
+# A dense chain with fewer non-zero entries than this share is searched in the sparse layout.
+_DENSE_SHARE = 0.25
+
+
+def make_problem(chain: MarkovChain) -> Problem:
+    """Lay the joint law out by columns. Arrays are read-only, so that every backend compiles the same kernels."""
+    n = chain.n_states
+    joint = chain.joint
+    nothing = np.zeros((0, 0))
+    if not sparse.issparse(joint) and np.count_nonzero(joint) >= _DENSE_SHARE * n * n:
+        rows, columns = joint, np.ascontiguousarray(joint.T)
+        by_column = sparse.csc_array((n, n))
+        loops = np.diagonal(joint).copy()
+    else:
+        rows, columns = nothing, nothing.copy()
+        by_column = sparse.csc_array(joint)
+        by_column.eliminate_zeros()
+        loops = by_column.diagonal()
+    problem = Problem(
+        rows,
+        columns,
+        by_column.indptr.astype(np.int64),
+        by_column.indices.astype(np.int32),
+        np.array(by_column.data, dtype=np.float64),
+        information.xlog2x(by_column.data),
+        np.asarray(loops, dtype=np.float64),
+        chain.stationary_distribution,
+    )
+    for array in problem:
+        array.flags.writeable = False
+    return problem
+
+
+def make_table(problem: Problem, labels: NDArray[Any], n_groups: int) -> Table:
+    """Room for a search that starts from the labels; ``kernels.descent.build`` fills it."""
+    n, k = problem.mu.size, n_groups
+    dense_shape = (k, n) if problem.columns.size else (0, 0)
+    start = np.zeros(n + 1, dtype=np.int64)
+    if not problem.columns.size:
+        out_degree = np.bincount(problem.indices, minlength=n)
+        np.cumsum(np.minimum(out_degree, k), out=start[1:])
+    room = int(start[-1])
+    square = (k, k)
+    return Table(
+        np.array(labels, dtype=np.int32),
+        np.zeros(k, dtype=np.int64),
+        np.zeros(k),
+        np.zeros(k),
+        np.zeros(k),
+        Dense(
+            np.zeros(dense_shape),
+            np.zeros(dense_shape),
+            np.zeros(dense_shape, dtype=np.int32),
+            np.zeros(dense_shape),
+            np.zeros(dense_shape, dtype=np.int32),
+        ),
+        Lists(
+            start,
+            np.zeros(n, dtype=np.int32),
+            np.zeros(room, dtype=np.int32),
+            np.zeros(room, dtype=np.int32),
+            np.zeros(room),
+            np.zeros(room),
+        ),
+        Flow(*(np.zeros(square) for _ in range(6)), np.zeros(k), np.zeros(k), np.zeros(square, dtype=np.int64)),
+    )
