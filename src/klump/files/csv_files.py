@@ -1,0 +1,282 @@
+"""``.csv`` and ``.tsv``: a square matrix of numbers, or one transition a line.
+
+Transitions
+    The header names the three columns, in any order: ``from``, ``to`` and one of ``weight``, ``count`` or
+    ``probability``. States stand in the order in which they first occur as ``from``, then those that only
+    occur as ``to``. The chain is sparse.
+Matrix
+    A first row in which some cell is not a number holds the names of the states; so does a first column that
+    makes the rows one longer than there are states. The chain is dense.
+
+Fields with commas or quotation marks are quoted, as in every CSV file, and blanks belong to the name. Names
+that are all integers become integers, and then the states of a list of transitions are in numeric order.
+Lines that start with ``#`` are comments if they stand before everything else; further down, ``#`` may be a
+state.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import math
+import re
+from collections.abc import Hashable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import chain as chained
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TextIO
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from klump.errors import FileFormatError
+from klump.files.registry import Contents
+
+if TYPE_CHECKING:
+    from klump.chain import MarkovChain
+
+_WEIGHTS = {"weight", "count", "probability"}
+_INTEGER = re.compile(r"0|-?[1-9][0-9]*")
+
+
+def read(path: Path, *, add_up: bool) -> Contents:
+    """Read a matrix or a list of transitions, whichever the first row announces."""
+    with _opened(path, "rt") as stream:
+        table = _Table(stream, _delimiter(path))
+        first = next(iter(table), None)
+        if first is None:
+            raise FileFormatError("the file is empty")
+        if "\0" in first[0]:
+            raise FileFormatError("not a text file; check the suffix")
+        if len(first) == 1 and re.search("[;\t,|]", first[0]):
+            raise FileFormatError(f"line {table.line}: fields must be separated by {_delimiter(path)!r}")
+        columns = [cell.strip().lower() for cell in first]
+        if {"from", "to"} <= set(columns) and len(columns) <= 3:
+            return _read_transitions(columns, table, add_up=add_up)
+        return _read_matrix(first, table)
+
+
+def write(chain: MarkovChain, path: Path) -> None:
+    """Write a sparse chain as transitions and a dense one as a matrix; numbers come back the same."""
+    names = [str(name) for name in chain.states]
+    if len(set(names)) < len(names):
+        raise FileFormatError("two state names are the same when written as text; write an .npz file instead")
+    with _opened(path, "wt") as stream:
+        writer = csv.writer(stream, delimiter=_delimiter(path), lineterminator="\n")
+        matrix: Any = chain.transition_matrix
+        if chain.is_sparse:
+            entries = matrix.tocoo()
+            writer.writerow(("from", "to", "probability"))
+            source = (names[i] for i in entries.row.tolist())
+            target = (names[i] for i in entries.col.tolist())
+            writer.writerows(zip(source, target, entries.data.tolist(), strict=True))
+        elif chain.has_names:
+            writer.writerow(("", *names))
+            writer.writerows((name, *row) for name, row in zip(names, matrix.tolist(), strict=True))
+        else:
+            writer.writerows(matrix.tolist())
+
+
+def _delimiter(path: Path) -> str:
+    return "\t" if ".tsv" in "".join(path.suffixes[-2:]).lower() else ","
+
+
+@contextmanager
+def _opened(path: Path, mode: str) -> Iterator[TextIO]:
+    # newline="" leaves line breaks inside quoted names to the csv module.
+    encoding = "utf-8-sig" if mode == "rt" else "utf-8"
+    opener: Any = gzip.open if path.suffix.lower() == ".gz" else open
+    with opener(path, mode, encoding=encoding, newline="") as stream:
+        yield stream
+
+
+class _Table:
+    """The records of a CSV file, without blank lines and leading comments; knows its line."""
+
+    def __init__(self, stream: TextIO, delimiter: str) -> None:
+        self._comments = 0
+        self._reader = csv.reader(self._after_comments(stream), delimiter=delimiter, strict=True)
+
+    @property
+    def line(self) -> int:
+        """Number of the line at which the current record ends."""
+        return self._comments + self._reader.line_num
+
+    def __iter__(self) -> Iterator[list[str]]:
+        try:
+            yield from filter(None, self._reader)
+        except csv.Error as error:
+            raise FileFormatError(
+                f"line {self.line}: {error}; quote a field that has a quotation mark, and double the mark"
+            ) from error
+
+    def _after_comments(self, stream: TextIO) -> Iterator[str]:
+        for line in stream:
+            if line.startswith("#") or not line.strip():
+                self._comments += 1
+            else:
+                yield line
+                break
+        yield from stream
+
+
+def _read_transitions(columns: list[str], table: _Table, *, add_up: bool) -> Contents:
+    weights = [column for column in columns if column in _WEIGHTS]
+    if len(columns) != 3 or len(weights) != 1:
+        raise FileFormatError(
+            f"line {table.line}: the header must be from,to and one of weight, count or probability"
+        )
+    source_at, target_at, weight_at = (columns.index(name) for name in ("from", "to", weights[0]))
+    number: dict[str, int] = {}
+    source, target, weight, lines = [], [], [], []
+    for record in table:
+        if len(record) != 3:
+            raise _ragged(record, 3, table.line)
+        source.append(number.setdefault(record[source_at], len(number)))
+        target.append(number.setdefault(record[target_at], len(number)))
+        try:
+            weight.append(float(record[weight_at]))
+        except ValueError:
+            raise _not_a_weight(record[weight_at], table.line, weights[0]) from None
+        lines.append(table.line)
+    if not lines:
+        raise FileFormatError("there is no transition below the header")
+    data = np.array(weight)
+    wrong = np.flatnonzero(~(np.isfinite(data) & (data >= 0)))
+    if wrong.size:
+        raise _not_a_weight(weight[wrong[0]], lines[wrong[0]], weights[0])
+    rows, cols = np.array(source), np.array(target)
+    if not add_up:
+        _require_no_repetition(rows, cols, list(number), lines)
+    names, rank = _ordered(list(number), rows)
+    shape = (len(names), len(names))
+    return Contents(sparse.csr_array((data, (rank[rows], rank[cols])), shape=shape), _unless_default(names))
+
+
+def _ordered(names: list[str], rows: NDArray[Any]) -> tuple[Sequence[Hashable], NDArray[np.intp]]:
+    """Put names, numbered by their first occurrence anywhere, into the order of the states."""
+    values = _integers(names)
+    if values is not None:
+        order = np.array(sorted(range(len(values)), key=values.__getitem__))
+    else:
+        sources, first = np.unique(rows, return_index=True)
+        sources = sources[np.argsort(first)]
+        order = np.concatenate([sources, np.setdiff1d(np.arange(len(names)), sources)])
+    rank = np.empty(len(order), dtype=np.intp)
+    rank[order] = np.arange(len(order))
+    chosen: Sequence[Hashable] = names if values is None else values
+    return [chosen[i] for i in order.tolist()], rank
+
+
+def _require_no_repetition(
+    rows: NDArray[Any], cols: NDArray[Any], names: list[str], lines: list[int]
+) -> None:
+    """Complain about the first transition that was given before."""
+    key = rows * np.int64(len(names)) + cols
+    order = np.argsort(key, kind="stable")
+    repeated = np.flatnonzero(key[order][1:] == key[order][:-1])
+    if repeated.size:
+        later = order[repeated + 1]
+        which = repeated[np.argmin(later)]
+        first, again = int(order[which]), int(order[which + 1])
+        raise FileFormatError(
+            f"line {lines[again]}: the transition from {names[rows[again]]!r} to {names[cols[again]]!r} was "
+            f"already given in line {lines[first]}; remove one, or pass normalize=True to add them up"
+        )
+
+
+def _read_matrix(first: list[str], table: _Table) -> Contents:
+    header = first if any(_number(cell) is None for cell in first) else None
+    header_line = table.line
+    leading, rows, lines = [], [], []
+    for record in table if header else chained([first], table):
+        if rows and len(record) != len(rows[0]) + 1:
+            raise _ragged(record, len(rows[0]) + 1, table.line)
+        leading.append(record[0])
+        rows.append(_numbers(record[1:], table.line, 2))
+        lines.append(table.line)
+    if header and len(rows) == len(header) - 2 and all(_number(cell) is not None for cell in header[1:]):
+        # Only the first cell is text, and with this row the matrix is square: its name, not a header.
+        leading.insert(0, header[0])
+        rows.insert(0, _numbers(header[1:], header_line, 2))
+        lines.insert(0, header_line)
+        header = None
+    if not rows:
+        raise FileFormatError(f"line {header_line} is read as names, and there is no row of numbers below it")
+    width = len(rows[0]) + 1
+    matrix = np.array(rows).reshape(len(rows), width - 1)
+    names = header
+    if width == len(rows) + 1 and (header or any(_number(cell) is None for cell in leading)):
+        names = leading
+        if header:
+            _require_same_names(header, leading, header_line, lines)
+    else:
+        column = [_numbers([cell], line, 1) for cell, line in zip(leading, lines, strict=True)]
+        matrix = np.hstack([np.array(column), matrix])
+        if header and not len(header) == matrix.shape[0] == matrix.shape[1]:
+            raise FileFormatError(
+                f"line {header_line} names {len(header)} states, but {len(rows)} rows of {width} follow: "
+                "a transition matrix is square"
+            )
+    return Contents(matrix, None if names is None else _unless_default(_integers(names) or names))
+
+
+def _require_same_names(header: list[str], leading: list[str], header_line: int, lines: list[int]) -> None:
+    # Some programs leave out the cell above the first column.
+    across = header[len(header) - len(leading) :]
+    if len(header) - len(leading) not in (0, 1):
+        raise FileFormatError(
+            f"line {header_line} names {len(header)} states, but {len(leading)} rows follow"
+        )
+    for column, row, line in zip(across, leading, lines, strict=True):
+        if column != row:
+            raise FileFormatError(
+                f"line {line}: the row is named {row!r}, but its column is named {column!r} in line "
+                f"{header_line}; rows and columns must have the same names in the same order"
+            )
+
+
+def _numbers(cells: list[str], line: int, first_column: int) -> NDArray[np.float64]:
+    """Turn the cells of a row into numbers that can be weights; name the place of one that cannot."""
+    try:
+        values = np.array([float(cell) for cell in cells])
+    except ValueError:
+        values = np.array([np.nan if _number(cell) is None else float(cell) for cell in cells])
+    wrong = np.flatnonzero(~(np.isfinite(values) & (values >= 0)))
+    if wrong.size:
+        position = int(wrong[0])
+        raise _not_a_weight(cells[position], line, position + first_column)
+    return values
+
+
+def _number(cell: str) -> float | None:
+    try:
+        return float(cell)
+    except ValueError:
+        return None
+
+
+def _not_a_weight(given: str | float, line: int, column: str | int) -> FileFormatError:
+    value = _number(given) if isinstance(given, str) else given
+    if value is None:
+        complaint = f"{given!r} is not a number"
+    elif not math.isfinite(value):
+        complaint = f"{given} is not a finite number"
+    else:
+        complaint = f"{given} is negative, which no probability or count can be"
+    return FileFormatError(f"line {line}, column {column}: {complaint}")
+
+
+def _ragged(record: list[str], width: int, line: int) -> FileFormatError:
+    hint = "; comments may only stand before everything else" if record[0].startswith("#") else ""
+    return FileFormatError(f"line {line} has {len(record)} fields instead of {width}{hint}")
+
+
+def _integers(names: Sequence[str]) -> list[int] | None:
+    return [int(name) for name in names] if all(map(_INTEGER.fullmatch, names)) else None
+
+
+def _unless_default(names: Sequence[Hashable]) -> Sequence[Hashable] | None:
+    """States that are named 0, 1, 2, ... need no names."""
+    return None if list(names) == list(range(len(names))) else names

@@ -1,0 +1,151 @@
+"""``.npz``: arrays of NumPy, or a sparse matrix as ``scipy.sparse.save_npz`` writes it.
+
+State names stand in an extra entry ``states``, which SciPy ignores; names that are neither all text nor all
+integers stand in ``states_json``, one JSON value each. Pickled objects are never read nor written.
+"""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from collections.abc import Hashable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from klump.errors import FileFormatError, InvalidArgumentError
+from klump.files.registry import Contents
+
+if TYPE_CHECKING:
+    from klump.chain import MarkovChain
+
+_MATRIX_KEYS = ("transition_matrix", "P")
+_NAME_KEYS = ("states", "states_json")
+
+
+def read(path: Path, *, add_up: bool) -> Contents:
+    """Read a dense or sparse matrix and the names of its states."""
+    _require_archive(path)
+    with np.load(path, allow_pickle=False) as archive:
+        names = _read_names(archive)
+        if "format" in archive.files and "shape" in archive.files:
+            return Contents(_sparse_matrix(path), names)
+        return Contents(_dense_matrix(archive), names)
+
+
+def write(chain: MarkovChain, path: Path) -> None:
+    """Write a chain, uncompressed: compression takes a hundred times as long and saves little."""
+    matrix: Any = chain.transition_matrix
+    names = _names_entry(chain.states) if chain.has_names else {}
+    if chain.is_sparse:
+        entries = {
+            "indices": matrix.indices,
+            "indptr": matrix.indptr,
+            "format": np.array(b"csr"),
+            "shape": np.array(matrix.shape),
+            "data": matrix.data,
+            "_is_array": np.array(True),
+        }
+    else:
+        entries = {"transition_matrix": matrix}
+    # An open file, because NumPy appends a suffix of its own to names like "model.NPZ".
+    with path.open("wb") as file:
+        np.savez(file, **entries, **names)
+
+
+def _require_archive(path: Path) -> None:
+    if zipfile.is_zipfile(path):
+        return
+    with path.open("rb") as file:
+        start = file.read(64)
+    if not start:
+        raise FileFormatError("the file is empty")
+    if start.startswith(b"PK"):
+        raise FileFormatError("the .npz archive is cut short; fetch or write it again")
+    if start.startswith(b"\x93NUMPY"):
+        raise FileFormatError("this is a single .npy array, not an .npz archive; write it with numpy.savez")
+    text = all(byte >= 32 or byte in b"\t\r\n" for byte in start)
+    kind = "a text file" if text else "something else"
+    raise FileFormatError(f"this is {kind}, not an .npz archive; rename it to what it is (.csv, .mtx)")
+
+
+def _sparse_matrix(path: Path) -> sparse.csr_array:
+    try:
+        matrix = sparse.csr_array(sparse.load_npz(path))
+        # Indices out of range would be followed blindly by compiled code later on.
+        matrix.check_format(full_check=True)
+    except (KeyError, IndexError, TypeError, ValueError) as error:
+        raise FileFormatError(f"its sparse matrix is damaged: {_one_line(error)}") from error
+    return matrix
+
+
+def _dense_matrix(archive: Any) -> NDArray[Any]:
+    arrays = {key: _array(archive, key) for key in archive.files if key not in _NAME_KEYS}
+    for key in _MATRIX_KEYS:
+        if key in arrays:
+            return arrays[key]
+    tables = [key for key, array in arrays.items() if array.ndim == 2]
+    if len(tables) == 1:
+        return arrays[tables[0]]
+    raise FileFormatError(
+        f"{len(tables)} of its arrays ({', '.join(archive.files)}) are matrices, which leaves open where the "
+        "transition matrix is; name it transition_matrix"
+    )
+
+
+def _array(archive: Any, key: str) -> NDArray[Any]:
+    try:
+        array = archive[key]
+    except ValueError as error:
+        if "pickle" in str(error) or "Object arrays" in str(error):
+            raise FileFormatError(
+                f"its array {key!r} holds pickled Python objects, which are not read; write numbers or text"
+            ) from error
+        raise FileFormatError(f"its array {key!r} is damaged: {_one_line(error)}") from error
+    if not isinstance(array, np.ndarray):
+        raise FileFormatError(f"its entry {key!r} is not an array")
+    return array
+
+
+def _read_names(archive: Any) -> list[Hashable] | None:
+    for key in _NAME_KEYS:
+        if key not in archive.files:
+            continue
+        names: list[Any] = _array(archive, key).ravel().tolist()
+        if key == "states":
+            return names
+        try:
+            return [_from_json(name) for name in names]
+        except (TypeError, ValueError) as error:
+            raise FileFormatError(f"its array {key!r} is damaged: {_one_line(error)}") from error
+    return None
+
+
+def _names_entry(states: Sequence[Hashable]) -> dict[str, NDArray[Any]]:
+    # type(...) is, because True would come back as 1; NumPy drops NULs at the end of a text.
+    if all(type(name) is str and not name.endswith("\0") for name in states):
+        return {"states": np.array(states, dtype=np.str_)}
+    if all(type(name) is int and abs(name) < 2**63 for name in states):
+        return {"states": np.array(states, dtype=np.int64)}
+    for name in states:
+        if repr(_from_json(json.dumps(name, default=str))) != repr(name):
+            raise InvalidArgumentError(
+                f"the state name {name!r} cannot be written without pickle; use text, numbers or tuples"
+            )
+    return {"states_json": np.array([json.dumps(name) for name in states], dtype=np.str_)}
+
+
+def _from_json(text: str) -> Hashable:
+    return _with_tuples(json.loads(text))
+
+
+def _with_tuples(value: Any) -> Any:
+    """Names are hashable, so that every JSON list was a tuple."""
+    return tuple(_with_tuples(item) for item in value) if isinstance(value, list) else value
+
+
+def _one_line(error: Exception) -> str:
+    return " ".join(str(error).split())

@@ -1,0 +1,127 @@
+"""What is written comes back the same, in every format."""
+
+import gzip
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import io, sparse
+
+import klump
+from klump.errors import FileFormatError, InvalidArgumentError
+from klump.files.registry import MODULES
+
+P = np.array([[0.1, 0.2, 0.7], [1 / 3, 2 / 3, 0.0], [1e-300, 0.5, 0.5]])
+
+
+def same_matrix(a, b):
+    a, b = (m.toarray() if sparse.issparse(m) else m for m in (a.transition_matrix, b.transition_matrix))
+    return np.array_equal(a, b)
+
+
+@pytest.mark.parametrize("suffix", MODULES)
+@pytest.mark.parametrize("kind", [np.array, sparse.csr_array], ids=["dense", "sparse"])
+def test_numbers_and_storage_survive(tmp_path, suffix, kind):
+    chain = klump.MarkovChain(kind(P))
+    path = tmp_path / f"model{suffix}"
+    klump.write_chain(chain, path)
+    back = klump.read_chain(path)
+    assert same_matrix(back, chain)
+    assert back.is_sparse == chain.is_sparse
+    assert back.states == (0, 1, 2)
+
+
+@pytest.mark.parametrize("suffix", [".npz", ".csv", ".csv.gz", ".tsv"])
+@pytest.mark.parametrize("kind", [np.array, sparse.csr_array], ids=["dense", "sparse"])
+@pytest.mark.parametrize(
+    "states",
+    [
+        (",", '"', " "),
+        ("", "#", "a\nb"),
+        ("from", "to", "weight"),
+        (" a", "a ", "a\t"),
+        ("ä", "中", "🙂"),
+        (7, -2, 12),
+    ],
+)
+def test_names_survive(tmp_path, suffix, kind, states):
+    chain = klump.MarkovChain(kind(P), states)
+    path = tmp_path / f"model{suffix}"
+    klump.write_chain(chain, path)
+    back = klump.read_chain(path)
+    order = [back.states.index(name) for name in states]
+    assert sorted(order) == [0, 1, 2]
+    matrix = back.transition_matrix
+    matrix = matrix.toarray() if sparse.issparse(matrix) else matrix
+    assert np.array_equal(matrix[np.ix_(order, order)], P)
+    # Integers in a list of transitions are sorted; everything else keeps its order.
+    if not (".npz" not in suffix and kind is sparse.csr_array and isinstance(states[0], int)):
+        assert back.states == states
+
+
+names = st.text() | st.integers() | st.tuples(st.text(max_size=3), st.integers()) | st.none() | st.booleans()
+
+
+@given(st.lists(names, min_size=1, max_size=5, unique_by=lambda name: str(name)))
+def test_npz_keeps_names_of_any_plain_kind(tmp_path_factory, states):
+    if len(set(states)) < len(states):  # True == 1
+        return
+    path = tmp_path_factory.getbasetemp() / "names.npz"
+    klump.write_chain(klump.MarkovChain(np.eye(len(states)), states), path)
+    back = klump.read_chain(path).states
+    assert [(type(name), name) for name in back] == [(type(name), name) for name in states]
+
+
+def test_npz_refuses_names_that_need_pickle(tmp_path):
+    chain = klump.MarkovChain(np.eye(1), [frozenset({1})])
+    with pytest.raises(InvalidArgumentError, match=r"model.npz: the state name frozenset.* without pickle"):
+        klump.write_chain(chain, tmp_path / "model.npz")
+
+
+def test_scipy_reads_what_klump_writes(tmp_path):
+    chain = klump.MarkovChain(sparse.csr_array(P), ["a", "b", "c"])
+    klump.write_chain(chain, tmp_path / "model.npz")
+    assert np.array_equal(sparse.load_npz(tmp_path / "model.npz").toarray(), P)
+    klump.write_chain(chain, tmp_path / "model.mtx.gz")
+    assert np.array_equal(io.mmread(tmp_path / "model.mtx.gz").toarray(), P)
+
+
+@pytest.mark.parametrize("kind", ["csr_matrix", "csc_array", "coo_array", "bsr_array", "dia_array"])
+def test_klump_reads_what_scipy_writes(tmp_path, kind):
+    sparse.save_npz(tmp_path / "model.npz", getattr(sparse, kind)(P))
+    chain = klump.read_chain(tmp_path / "model.npz")
+    assert chain.is_sparse
+    assert np.array_equal(chain.transition_matrix.toarray(), P)
+
+
+def test_suffix_in_capitals_is_the_same(tmp_path):
+    chain = klump.MarkovChain(P)
+    for name in ("MODEL.NPZ", "Model.Csv", "model.TSV"):
+        klump.write_chain(chain, tmp_path / name)
+        assert (tmp_path / name).exists()
+        assert same_matrix(klump.read_chain(tmp_path / name), chain)
+
+
+def test_path_may_be_text(tmp_path):
+    klump.write_chain(P, str(tmp_path / "model.npz"))
+    assert same_matrix(klump.read_chain(str(tmp_path / "model.npz")), klump.MarkovChain(P))
+
+
+def test_csv_gz_is_compressed(tmp_path):
+    klump.write_chain(P, tmp_path / "model.csv.gz")
+    assert gzip.decompress((tmp_path / "model.csv.gz").read_bytes()).startswith(b"0.1,0.2,0.7\n")
+
+
+def test_cannot_be_written(tmp_path):
+    with pytest.raises(
+        FileFormatError, match=r"nowhere.model\.csv: cannot be written: No such file or directory"
+    ):
+        klump.write_chain(P, tmp_path / "nowhere" / "model.csv")
+    with pytest.raises(
+        FileFormatError, match=r"model\.xlsx: the suffix '\.xlsx' is not known; .*\.npz, \.mtx"
+    ):
+        klump.write_chain(P, tmp_path / "model.xlsx")
+    chain = klump.MarkovChain(P, [1, "1", 2])
+    with pytest.raises(FileFormatError, match="two state names are the same when written as text"):
+        klump.write_chain(chain, tmp_path / "model.csv")
