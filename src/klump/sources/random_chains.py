@@ -131,19 +131,7 @@ def random_chain(
         weights = _stochastic(rng, n, n, concentration)
         return MarkovChain(weights + weights.T, normalize=True)
     if kind == "decomposable":
-        if not 1 <= _whole(n_blocks, "n_blocks") <= n:
-            raise InvalidArgumentError(f"n_blocks={n_blocks} is more than the {n} states")
-        _require_share(coupling, "coupling")
-        if coupling == 0:
-            raise InvalidArgumentError(
-                "coupling=0 would cut the chain in pieces; pass a positive probability"
-            )
-        labels = np.arange(n) * n_blocks // n
-        inside = _stochastic(rng, n, n, concentration) * (labels[:, None] == labels)
-        # A row may keep next to nothing of its own block when few transitions dominate.
-        inside += np.where(inside.sum(axis=1) > 0, 0.0, 1.0)[:, None] * np.eye(n)
-        inside /= inside.sum(axis=1, keepdims=True)
-        return MarkovChain((1.0 - coupling) * inside + coupling * _stochastic(rng, n, n, concentration))
+        return MarkovChain(_decomposable(rng, n, _whole(n_blocks, "n_blocks"), coupling, concentration))
     raise InvalidArgumentError(f"kind={kind!r} is not one of 'dense', 'sparse', 'decomposable', 'reversible'")
 
 
@@ -206,6 +194,22 @@ def sparse_block_chain(
     successors[:, n_planted:-1] = rng.integers(n_states, size=(n_states, degree - n_planted - 1))
     successors[:, -1] = _cycle(rng, n_states)
     return MarkovChain(_from_successors(rng, successors)), labels
+
+
+def _decomposable(
+    rng: np.random.Generator, n: int, n_blocks: int, coupling: float, concentration: float | None
+) -> Array:
+    """Stochastic matrix with blocks of nearly equal size, mixed with a little of a dense one."""
+    if n_blocks > n:
+        raise InvalidArgumentError(f"n_blocks={n_blocks} is more than the {n} states")
+    _require_share(coupling, "coupling")
+    if coupling == 0:
+        raise InvalidArgumentError("coupling=0 would cut the chain in pieces; pass a positive probability")
+    sizes = np.bincount(np.arange(n) * n_blocks // n)
+    inside = np.zeros((n, n))
+    for size, first in zip(sizes.tolist(), (np.cumsum(sizes) - sizes).tolist(), strict=True):
+        inside[first : first + size, first : first + size] = _stochastic(rng, size, size, concentration)
+    return np.asarray((1.0 - coupling) * inside + coupling * _stochastic(rng, n, n, concentration))
 
 
 def _members(rng: np.random.Generator, labels: Labels, goals: Labels, n_draws: int) -> Labels:

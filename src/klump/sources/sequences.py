@@ -29,9 +29,9 @@ def transition_counts(sequences: Any, lag: int = 1) -> tuple[Any, tuple[Hashable
     sequences
         A list (or other iterable) of sequences, each a list, tuple, string, 1-D array or other ordered
         iterable of hashable symbols; the rows of a 2-D array are sequences too. Taken as a single
-        sequence: a string (of its characters), a 1-D array, and a list of plain values such as
-        ``[0, 1, 0]``. A list of strings is always a list of sequences of characters, so one sequence
-        of words is ``[["sun", "rain", "sun"]]``.
+        sequence: a string (of its characters), a 1-D array or column of a table (unless it holds lists or
+        arrays), and a list of plain values such as ``[0, 1, 0]``. A list of strings is always a
+        list of sequences of characters, so one sequence of words is ``[["sun", "rain", "sun"]]``.
     lag
         Distance of the pairs that are counted. They overlap: every position starts one.
 
@@ -75,7 +75,8 @@ def _split(sequences: Any) -> list[Any]:
     if isinstance(given, np.ndarray):
         if given.ndim == 2:
             return list(given)
-        if given.dtype != object:
+        # A column of names is one sequence; only what cannot be a symbol is a sequence of its own.
+        if given.dtype != object or all(isinstance(part, Hashable) for part in given):
             return [given]
     nested = [_is_sequence(part) for part in given]
     if not any(nested):

@@ -1,0 +1,225 @@
+"""Counting transitions, against a loop over the pairs."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from klump import MarkovChain
+from klump.errors import InvalidArgumentError
+from klump.sources import sequences as module
+from klump.sources.sequences import transition_counts
+
+
+def counted_one_by_one(sequences, lag):
+    return Counter(
+        (sequence[i], sequence[i + lag]) for sequence in sequences for i in range(max(0, len(sequence) - lag))
+    )
+
+
+def as_counter(counts, states):
+    dense = counts.toarray() if hasattr(counts, "toarray") else counts
+    return Counter(
+        {(states[i], states[j]): int(dense[i, j]) for i, j in zip(*np.nonzero(dense), strict=True)}
+    )
+
+
+many_sequences = st.lists(st.lists(st.integers(-3, 3), max_size=8), min_size=1, max_size=6)
+
+
+@given(
+    sequences=many_sequences, lag=st.integers(1, 3), kind=st.sampled_from(["list", "tuple", "array", "text"])
+)
+def test_counts_equal_the_loop_over_pairs(sequences, lag, kind):
+    if kind == "text":
+        sequences = ["".join(chr(100 + symbol) for symbol in sequence) for sequence in sequences]
+    expected = counted_one_by_one(sequences, lag)
+    convert = {"list": list, "tuple": tuple, "array": lambda s: np.array(s, dtype=int), "text": str}[kind]
+    converted = [convert(sequence) for sequence in sequences]
+    if not expected:
+        with pytest.raises(InvalidArgumentError, match="no transition"):
+            transition_counts(converted, lag)
+        return
+    counts, states = transition_counts(converted, lag)
+    assert as_counter(counts, states) == expected
+    assert list(states) == sorted({symbol for pair in expected for symbol in pair})
+
+
+def test_sparse_beyond_a_thousand_states_and_equal_to_dense(monkeypatch):
+    values = np.random.default_rng(0).integers(0, 300, 5000)
+    dense, states = transition_counts(values, 2)
+    assert isinstance(dense, np.ndarray)
+    monkeypatch.setattr(module, "_MOST_DENSE_STATES", 299)
+    counts, same_states = transition_counts(values, 2)
+    assert counts.format == "csr"
+    assert states == same_states
+    np.testing.assert_array_equal(counts.toarray(), dense)
+
+
+def test_thousand_states_is_the_limit():
+    assert isinstance(transition_counts(np.arange(1000))[0], np.ndarray)
+    assert transition_counts(np.arange(1001))[0].format == "csr"
+
+
+def test_dropping_unused_symbols_may_make_the_table_dense():
+    # 1001 symbols, but with this lag only two of them are in a pair.
+    counts, states = transition_counts(np.arange(1001), lag=1000)
+    assert states == (0, 1000)
+    np.testing.assert_array_equal(counts, [[0, 1], [0, 0]])
+
+
+@pytest.mark.parametrize(
+    "one",
+    [
+        "abca",
+        [["a", "b", "c", "a"]],
+        np.array(["a", "b", "c", "a"]),
+        np.array(["a", "b", "c", "a"], dtype=object),
+    ],
+)
+def test_ways_to_pass_one_sequence_of_text(one):
+    counts, states = transition_counts(one)
+    assert states == ("a", "b", "c")
+    np.testing.assert_array_equal(counts, [[0, 1, 0], [0, 0, 1], [1, 0, 0]])
+
+
+@pytest.mark.parametrize(
+    "one", [[0, 1, 0], (0, 1, 0), np.array([0, 1, 0]), [[0, 1, 0]], iter([0, 1, 0]), range(2)]
+)
+def test_ways_to_pass_one_sequence_of_numbers(one):
+    counts, states = transition_counts(one)
+    assert states == (0, 1)
+    assert counts[0, 1] == 1
+
+
+def test_rows_of_a_matrix_and_object_arrays_of_lists_are_sequences():
+    expected = np.array([[0, 2], [0, 0]])
+    ragged = np.empty(2, dtype=object)
+    ragged[:] = [[0, 1], np.array([0, 1])]
+    for given_form in (np.array([[0, 1], [0, 1]]), ragged, ([0, 1] for _ in range(2))):
+        np.testing.assert_array_equal(transition_counts(given_form)[0], expected)
+
+
+def test_list_of_strings_is_a_list_of_sequences_of_characters():
+    assert transition_counts(["sun", "nun"])[1] == ("n", "s", "u")
+
+
+def test_pandas_series():
+    pandas = pytest.importorskip("pandas")
+    assert transition_counts(pandas.Series(["x", "y", "x"]))[1] == ("x", "y")
+    assert transition_counts(pandas.Series(["sun", "rain", "sun"], dtype=object))[1] == ("rain", "sun")
+    assert transition_counts(pandas.Series(["x", "y", "x"], dtype="category"))[1] == ("x", "y")
+    sessions = pandas.Series([["x", "y"], ["y", "x", "x"]])
+    np.testing.assert_array_equal(transition_counts(sessions)[0], [[1, 1], [1, 0]])
+    with pytest.raises(InvalidArgumentError, match="missing value"):
+        transition_counts([["a", pandas.NA, "a"]])
+
+
+@pytest.mark.parametrize(
+    ("array", "states"),
+    [
+        (np.array([5, 250, 5], dtype=np.uint8), (5, 250)),
+        (np.array([-128, 127, -128], dtype=np.int8), (-128, 127)),
+        (np.array([2**64 - 1, 2**64 - 2, 2**64 - 1], dtype=np.uint64), (2**64 - 2, 2**64 - 1)),
+        (np.array([-(2**63), 2**63 - 1, -(2**63)]), (-(2**63), 2**63 - 1)),
+        (np.array([0.5, -1.0, 0.5]), (-1.0, 0.5)),
+        (np.array([True, False, True]), (False, True)),
+        (np.array([b"x", b"y", b"x"]), (b"x", b"y")),
+    ],
+)
+def test_every_kind_of_array_keeps_its_values(array, states):
+    counts, found = transition_counts(array)
+    assert found == states
+    assert {type(state) for state in found} == {type(states[0])}
+    assert counts.sum() == 2
+
+
+def test_times_keep_their_precision():
+    times = np.array([1, 2, 1], dtype="datetime64[ns]")
+    assert transition_counts(times)[1] == (times[0], times[1])
+
+
+def test_arrays_of_different_kinds_are_not_mixed_up():
+    # Joining these as arrays would turn 1 into "1", or large integers into rounded floats.
+    counts, states = transition_counts([np.array([1, 2, 1]), np.array(["1", "2", "1"])])
+    assert states == (1, 2, "1", "2")
+    assert counts.sum() == 4
+    large = 2**63 - 1
+    states = transition_counts([np.array([large, large - 1]), np.array([large - 1, large], dtype=np.uint64)])[
+        1
+    ]
+    assert states == (large - 1, large)
+
+
+def test_numpy_scalars_in_lists_become_plain_values():
+    states = transition_counts([[np.int64(3), 4, np.int64(3)]])[1]
+    assert states == (3, 4)
+    assert {type(state) for state in states} == {int}
+
+
+def test_symbols_that_cannot_be_sorted_keep_the_order_of_appearance():
+    assert transition_counts([["b", None, 3, "b"]])[1] == ("b", None, 3)
+
+
+def test_tuples_are_symbols_inside_a_sequence():
+    assert transition_counts([[(0, 1), (0, 0), (0, 1)]])[1] == ((0, 0), (0, 1))
+
+
+def test_symbols_only_in_short_sequences_are_left_out():
+    assert transition_counts(["abab", "x", ""], lag=2)[1] == ("a", "b")
+
+
+@pytest.mark.parametrize("lag", [0, -1, 1.0, True, "1", None])
+def test_lag_must_be_a_positive_whole_number(lag):
+    with pytest.raises(InvalidArgumentError, match="lag="):
+        transition_counts("abab", lag)
+
+
+@pytest.mark.parametrize(
+    ("bad", "words"),
+    [
+        ([], "no transition"),
+        (["a", "b"], "wrap it in a list"),
+        ([[1], [2]], "longest of 2 sequences has 1"),
+        ([1, [1, 2]], "mixes"),
+        ({1, 2}, "not a set"),
+        ([{"a": 1}], "sequence 0 .* not a dict"),
+        (5, "not a int"),
+        (np.zeros((2, 2, 2)), "3 dimensions"),
+        ([np.zeros((2, 2))], "sequence 0 has 2 dimensions"),
+        ([[1, [2], 1]], r"symbol \[2\] at position 1 of sequence 0 is not hashable"),
+        ([[0.0, float("nan"), 0.0]], "missing value nan"),
+        (np.array([0.0, np.nan, 0.0]), "missing value nan"),
+    ],
+)
+def test_what_cannot_be_counted_is_refused_by_name(bad, words):
+    with pytest.raises(InvalidArgumentError, match=words):
+        transition_counts(bad)
+
+
+def test_chain_from_sequences():
+    chain = MarkovChain.from_sequences([["a", "b", "a", "a"], ["b", "a"]])
+    np.testing.assert_allclose(chain.transition_matrix, [[0.5, 0.5], [1, 0]])
+    assert MarkovChain.from_text("abracadabra").states == ("a", "b", "c", "d", "r")
+
+
+def test_symbol_that_nothing_follows_is_named_with_the_remedy():
+    with pytest.raises(
+        InvalidArgumentError, match=r"'z' at lag=1, .*drop the final symbols, or pass restart=p"
+    ):
+        MarkovChain.from_sequences(["abaz"])
+    with pytest.raises(InvalidArgumentError, match="2 such states"):
+        MarkovChain.from_sequences(["abaz", "abay"], restrict="largest")
+
+
+def test_symbol_that_nothing_follows_restarts():
+    chain = MarkovChain.from_sequences(["abz"], restart=0.25, initial="a")
+    np.testing.assert_allclose(chain.transition_matrix, [[0.25, 0.75, 0], [0.25, 0, 0.75], [1, 0, 0]])
+    assert chain.is_irreducible
+    assert "restarted at state" in chain.applied[0]
+    uniform = MarkovChain.from_sequences(["abz"], restart=0.25)
+    np.testing.assert_allclose(uniform.transition_matrix[2], 1 / 3)
