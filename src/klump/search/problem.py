@@ -10,8 +10,9 @@ from scipy import sparse
 
 from klump import information
 from klump.chain import MarkovChain
-from klump.search.kernels.tables import Dense, Flow, Lists, Problem, Table
+from klump.search.kernels.tables import Dense, Flow, Lists, Problem, Table, Work
 
+_BUFFER = 2048
 # A dense chain with fewer non-zero entries than this share is searched in the sparse layout.
 _DENSE_SHARE = 0.25
 
@@ -35,8 +36,7 @@ def make_problem(chain: MarkovChain) -> Problem:
         columns,
         by_column.indptr.astype(np.int64),
         by_column.indices.astype(np.int32),
-        np.array(by_column.data, dtype=np.float64),
-        information.xlog2x(by_column.data),
+        np.stack([by_column.data, information.xlog2x(by_column.data)], axis=1),
         np.asarray(loops, dtype=np.float64),
         chain.stationary_distribution,
     )
@@ -49,18 +49,16 @@ def make_table(problem: Problem, labels: NDArray[Any], n_groups: int) -> Table:
     """Room for a search that starts from the labels; ``kernels.descent.build`` fills it."""
     n, k = problem.mu.size, n_groups
     dense_shape = (k, n) if problem.columns.size else (0, 0)
-    start = np.zeros(n + 1, dtype=np.int64)
+    begin = np.zeros(n + 1, dtype=np.int64)
     if not problem.columns.size:
         out_degree = np.bincount(problem.indices, minlength=n)
-        np.cumsum(np.minimum(out_degree, k), out=start[1:])
-    room = int(start[-1])
-    square = (k, k)
+        np.cumsum(np.minimum(out_degree, k), out=begin[1:])
+    room = int(begin[-1])
     return Table(
         np.array(labels, dtype=np.int32),
         np.zeros(k, dtype=np.int64),
-        np.zeros(k),
-        np.zeros(k),
-        np.zeros(k),
+        np.zeros((3, k)),
+        np.zeros(1),
         Dense(
             np.zeros(dense_shape),
             np.zeros(dense_shape),
@@ -69,12 +67,29 @@ def make_table(problem: Problem, labels: NDArray[Any], n_groups: int) -> Table:
             np.zeros(dense_shape, dtype=np.int32),
         ),
         Lists(
-            start,
-            np.zeros(n, dtype=np.int32),
-            np.zeros(room, dtype=np.int32),
-            np.zeros(room, dtype=np.int32),
-            np.zeros(room),
-            np.zeros(room),
+            np.stack([begin[:-1], begin[:-1]], axis=1),
+            np.zeros((room, 2), dtype=np.int32),
+            np.zeros((room, 2)),
         ),
-        Flow(*(np.zeros(square) for _ in range(6)), np.zeros(k), np.zeros(k), np.zeros(square, dtype=np.int64)),
+        Flow(
+            np.zeros((k, 3, k)),
+            np.zeros((k, 3, k)),
+            np.zeros(k),
+            np.zeros(k),
+            np.zeros((k, k), dtype=np.int64),
+        ),
+    )
+
+
+def make_work(n_groups: int) -> Work:
+    """Scratch space for one search at a time."""
+    k = n_groups
+    return Work(
+        np.zeros(k),
+        np.zeros(k),
+        np.zeros((2, k)),
+        np.zeros((2, k), dtype=np.int64),
+        np.zeros((2, k), dtype=np.int32),
+        np.zeros((2, _BUFFER)),
+        np.zeros(_BUFFER, dtype=np.int32),
     )

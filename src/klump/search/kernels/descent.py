@@ -1,17 +1,17 @@
 """Algorithm 1: move one state at a time to the group that lowers the cost most.
 
-Notation as in the paper. ``J`` is the joint law of two successive states, ``A[i, y]`` the mass that goes from
-state ``i`` to group ``y``, ``B[y, z]`` the mass between groups, ``nu`` the mass of the groups and
+Notation as in the paper. ``J`` is the joint law of two successive states, ``A[i, y]`` the mass that goes
+from state ``i`` to group ``y``, ``B[y, z]`` the mass between groups, ``nu`` the mass of the groups and
 ``f(t) = t log2 t``. Up to a constant the cost is::
 
     (1 - 2 beta) sum f(A)  -  (1 - beta) sum f(B)  +  sum f(nu)
 
-so that a term of weight zero (A at beta = 1/2, B at beta = 1) need not be looked at. ``A`` is kept in one of
-two layouts: ``Dense`` (one contiguous row a group) or ``Lists`` (the groups that a state leads to, and nothing
-else; groups absent from a list all have the same gain, so they cost no logarithm). Transitions are counted
-beside their mass, so that what is empty is exactly zero.
+so that a term of weight zero (A at beta = 1/2, B at beta = 1) need not be looked at. ``A`` is kept in one
+of two layouts: ``Dense`` (one contiguous row a group) or ``Lists`` (the groups that a state leads to and
+nothing else: groups absent from a list all change alike, so they cost no logarithm). Transitions are
+counted beside their mass, so that what is empty is exactly zero.
 
-Everything that is inlined into these kernels stands in this file: numba's cache watches no other.
+Everything that is compiled into these kernels stands in this file: numba's cache watches no other.
 """
 
 from __future__ import annotations
@@ -19,22 +19,25 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from klump.search.kernels.tables import Floats, Flow, Ints, Lists, Problem, Table, Work
+from klump.search.kernels.tables import INVERSE, LOG, MASS, Floats, Flow, Ints, Lists, Problem, Table, Work
 
 # NaN and infinity keep their meaning; only the order of sums and the use of fused operations are free.
 FAST = {"reassoc", "contract", "nsz"}
+# Nothing is allocated here, so nothing needs counting; reference counts would take most of a sweep's time.
+PART = {"error_model": "numpy", "fastmath": FAST, "_nrt": False}
+KERNEL = {**PART, "cache": True, "nogil": True}
 
 LOG2_E = 1.4426950408889634
 _C1, _C3, _C5, _C7, _C9 = (2.0 * LOG2_E / odd for odd in (1, 3, 5, 7, 9))
 _C11, _C13, _C15, _C17, _C19 = (2.0 * LOG2_E / odd for odd in (11, 13, 15, 17, 19))
 _SMALLEST = 2.2250738585072014e-308
 _SQRT_HALF_BITS = 0x3FE6A09E667F3BCD
-# Below this relative change f(b + r) - f(b) is a short power series in r / b: no logarithm, full accuracy.
-_SERIES_LIMIT = 1.0 / 32.0
-_BUFFER = 2048
+# Below these relative changes f(b + r) - f(b) is a power series in r / b: no logarithm, and no cancellation.
+_LONG_SERIES = 1.0 / 32.0
+_SHORT_SERIES = 1.0 / 512.0
 
 
-@njit(error_model="numpy", fastmath=FAST)
+@njit(**PART)
 def fast_log2(t: float) -> float:
     """Logarithm of a positive normal number, without branches so that loops over it vectorise."""
     bits = np.float64(t).view(np.int64)
@@ -53,22 +56,22 @@ def fast_log2(t: float) -> float:
     return np.float64(exponent) + z * (_C1 + s * p)
 
 
-@njit(error_model="numpy", fastmath=FAST)
+@njit(**PART)
 def f(t: float) -> float:
     """``t log2 t``, exactly 0 at 0 (and below: rounding may leave a negative speck)."""
     return max(t, 0.0) * fast_log2(max(t, _SMALLEST))
 
 
-@njit(error_model="numpy", fastmath=FAST)
+@njit(**KERNEL)
 def f_array(t: Floats, out: Floats) -> None:
     """``f`` of each entry: the yardstick of the benchmarks, and what the tests check."""
     for i in range(t.size):
         out[i] = f(t[i])
 
 
-@njit(error_model="numpy", fastmath=FAST)
-def _series(u: float) -> float:
-    """``((1 + u) ln(1 + u)) / u`` for small u: then ``f(b + r) - f(b) = r (log2 b + log2(e) series(r / b))``."""
+@njit(**PART)
+def long_series(u: float) -> float:
+    """``((1 + u) ln(1 + u)) / u`` for small u; ``f(b + r) - f(b) = r (log2 b + log2(e) series(r / b))``."""
     p = u * (1.0 / 72.0) - 1.0 / 56.0
     p = p * u + 1.0 / 42.0
     p = p * u - 1.0 / 30.0
@@ -79,412 +82,425 @@ def _series(u: float) -> float:
     return p * u + 1.0
 
 
-@njit(error_model="numpy", fastmath=FAST)
-def _add_changes(r: float, mass: Floats, log: Floats, inv: Floats, inv_max: float, out: Floats) -> None:
-    """Add ``f(b + r) - f(b)`` for each entry b of a row to ``out``."""
-    if r * inv_max < _SERIES_LIMIT:
+@njit(**PART)
+def short_series(u: float) -> float:
+    """The same for very small u."""
+    p = u * (1.0 / 20.0) - 1.0 / 12.0
+    p = p * u + 1.0 / 6.0
+    p = p * -u + 0.5
+    return p * u + 1.0
+
+
+@njit(**PART)
+def _add_changes(planes: Floats, z: int, r: float, most: float, out: Floats) -> None:
+    """Add ``f(b + r) - f(b)`` for each entry b of a row of B to ``out``; ``most`` bounds its inverses."""
+    u = r * most
+    if u < _SHORT_SERIES:
         for y in range(out.size):
-            out[y] += r * (log[y] + LOG2_E * _series(r * inv[y]))
+            out[y] += r * (planes[z, LOG, y] + LOG2_E * short_series(r * planes[z, INVERSE, y]))
+    elif u < _LONG_SERIES:
+        for y in range(out.size):
+            out[y] += r * (planes[z, LOG, y] + LOG2_E * long_series(r * planes[z, INVERSE, y]))
     else:
         for y in range(out.size):
-            out[y] += f(mass[y] + r) - mass[y] * log[y]
+            out[y] += f(planes[z, MASS, y] + r) - planes[z, MASS, y] * planes[z, LOG, y]
 
 
-@njit(error_model="numpy", fastmath=FAST)
+@njit(**PART)
 def _set_flow(flow: Flow, y: int, z: int, mass: float) -> None:
     log = fast_log2(max(mass, _SMALLEST))
-    inv = 1.0 / mass
-    flow.mass[y, z] = mass
-    flow.mass_t[z, y] = mass
-    flow.log[y, z] = log
-    flow.log_t[z, y] = log
-    flow.inv[y, z] = inv
-    flow.inv_t[z, y] = inv
-    if inv > flow.inv_max[y]:
-        flow.inv_max[y] = inv
-    if inv > flow.inv_max_t[z]:
-        flow.inv_max_t[z] = inv
+    inverse = 1.0 / mass
+    flow.rows[y, MASS, z] = mass
+    flow.rows[y, LOG, z] = log
+    flow.rows[y, INVERSE, z] = inverse
+    flow.columns[z, MASS, y] = mass
+    flow.columns[z, LOG, y] = log
+    flow.columns[z, INVERSE, y] = inverse
+    if inverse > flow.rows_inverse[y]:
+        flow.rows_inverse[y] = inverse
+    if inverse > flow.columns_inverse[z]:
+        flow.columns_inverse[z] = inverse
 
 
-@njit(error_model="numpy", fastmath=FAST)
+@njit(**PART)
 def _shift_flow(flow: Flow, y: int, z: int, mass: float, count: int) -> None:
     left = flow.count[y, z] + count
     flow.count[y, z] = left
-    _set_flow(flow, y, z, max(flow.mass[y, z] + mass, 0.0) if left > 0 else 0.0)
+    _set_flow(flow, y, z, max(flow.rows[y, MASS, z] + mass, 0.0) if left > 0 else 0.0)
 
 
-@njit(error_model="numpy", fastmath=FAST)
+@njit(**PART)
 def _set_nu(table: Table, y: int, mass: float) -> None:
-    table.nu[y] = mass
-    table.nu_log[y] = fast_log2(max(mass, _SMALLEST))
-    table.nu_inv[y] = 1.0 / mass
+    inverse = 1.0 / mass
+    table.nu[MASS, y] = mass
+    table.nu[LOG, y] = fast_log2(max(mass, _SMALLEST))
+    table.nu[INVERSE, y] = inverse
+    if inverse > table.nu_inverse[0]:
+        table.nu_inverse[0] = inverse
 
 
-@njit(error_model="numpy", fastmath=FAST)
+@njit(**PART)
 def _find(lists: Lists, i: int, y: int) -> int:
-    """Position of group y in the list of state i, or the end of the list."""
-    p = lists.start[i]
-    end = p + lists.length[i]
-    while p < end and lists.group[p] != y:
+    """Position of group y in the list of state i; if it is not there, of a new empty entry for it."""
+    p, end = lists.bounds[i, 0], lists.bounds[i, 1]
+    while p < end and lists.key[p, 0] != y:
         p += 1
+    if p == end:
+        lists.key[p, 0] = y
+        lists.key[p, 1] = 0
+        lists.value[p, 0] = 0.0
+        lists.bounds[i, 1] = end + 1
     return p
 
 
-@njit(error_model="numpy", fastmath=FAST)
+@njit(**PART)
 def _shift_list(lists: Lists, i: int, y: int, mass: float, count: int) -> None:
     p = _find(lists, i, y)
-    end = lists.start[i] + lists.length[i]
-    if p == end:
-        lists.group[p] = y
-        lists.count[p] = 0
-        lists.mass[p] = 0.0
-        lists.length[i] += 1
-    lists.count[p] += count
-    if lists.count[p] > 0:
-        lists.mass[p] = max(lists.mass[p] + mass, 0.0)
-        lists.f[p] = f(lists.mass[p])
+    lists.key[p, 1] += count
+    if lists.key[p, 1] > 0:
+        lists.value[p, 0] = max(lists.value[p, 0] + mass, 0.0)
+        lists.value[p, 1] = f(lists.value[p, 0])
     else:
-        lists.length[i] -= 1
-        last = end - 1
-        lists.group[p] = lists.group[last]
-        lists.count[p] = lists.count[last]
-        lists.mass[p] = lists.mass[last]
-        lists.f[p] = lists.f[last]
+        last = lists.bounds[i, 1] - 1
+        lists.bounds[i, 1] = last
+        for column in range(2):
+            lists.key[p, column] = lists.key[last, column]
+            lists.value[p, column] = lists.value[last, column]
 
 
-@njit(error_model="numpy", fastmath=FAST)
-def make_work(k: int) -> Work:
-    """Scratch space for k groups."""
-    return Work(
-        np.zeros(k),
-        np.zeros(k),
-        np.zeros(k),
-        np.zeros(k),
-        np.zeros(k, np.int64),
-        np.zeros(k),
-        np.zeros(k, np.int64),
-        np.zeros(k, np.int32),
-        np.zeros(k, np.int32),
-        np.zeros((2, k)),
-        np.zeros(_BUFFER),
-        np.zeros(_BUFFER),
-        np.zeros(_BUFFER, np.int32),
-    )
+@njit(**PART)
+def _build_dense(problem: Problem, table: Table) -> float:
+    """Fill A in the dense layout; return sum f(A)."""
+    n, k, labels, dense = table.labels.size, table.size.size, table.labels, table.dense
+    dense.into[:] = 0.0
+    dense.into_count[:] = 0
+    dense.out_of[:] = 0.0
+    dense.out_of_count[:] = 0
+    for x in range(n):
+        y = labels[x]
+        for i in range(n):
+            dense.into[y, i] += problem.columns[x, i]
+            dense.into_count[y, i] += problem.columns[x, i] > 0.0
+            dense.out_of[y, i] += problem.rows[x, i]
+            dense.out_of_count[y, i] += problem.rows[x, i] > 0.0
+    total = 0.0
+    for y in range(k):
+        for i in range(n):
+            dense.into_f[y, i] = f(dense.into[y, i])
+            total += dense.into_f[y, i]
+    return total
 
 
-@njit(error_model="numpy", fastmath=FAST, cache=True, nogil=True)
+@njit(**PART)
+def _build_lists(problem: Problem, table: Table) -> float:
+    """Fill A in the sparse layout; return sum f(A)."""
+    n, labels, lists = table.labels.size, table.labels, table.lists
+    for i in range(n):
+        lists.bounds[i, 1] = lists.bounds[i, 0]
+    for x in range(n):
+        for p in range(problem.indptr[x], problem.indptr[x + 1]):
+            q = _find(lists, problem.indices[p], labels[x])
+            lists.key[q, 1] += 1
+            lists.value[q, 0] += problem.mass[p, 0]
+    total = 0.0
+    for i in range(n):
+        for q in range(lists.bounds[i, 0], lists.bounds[i, 1]):
+            lists.value[q, 1] = f(lists.value[q, 0])
+            total += lists.value[q, 1]
+    return total
+
+
+@njit(**KERNEL)
 def build(problem: Problem, table: Table) -> tuple[float, float, float]:
     """Fill the table from its labels; return sum f(A), sum f(B) and sum f(nu)."""
     n, k = table.labels.size, table.size.size
     labels, dense, lists, flow = table.labels, table.dense, table.lists, table.flow
     table.size[:] = 0
-    nu = np.zeros(k)
+    table.nu[:] = 0.0
     for x in range(n):
         table.size[labels[x]] += 1
-        nu[labels[x]] += problem.mu[x]
-    flow_mass = np.zeros((k, k))
+        table.nu[MASS, labels[x]] += problem.mu[x]
     flow.count[:] = 0
-    into_total = 0.0
+    flow.rows[:] = 0.0
     if problem.columns.size > 0:
-        dense.into[:] = 0.0
-        dense.into_count[:] = 0
-        dense.out_of[:] = 0.0
-        dense.out_of_count[:] = 0
-        for x in range(n):
-            y = labels[x]
+        into_total = _build_dense(problem, table)
+        for z in range(k):
             for i in range(n):
-                dense.into[y, i] += problem.columns[x, i]
-                dense.into_count[y, i] += problem.columns[x, i] > 0.0
-                dense.out_of[y, i] += problem.rows[x, i]
-                dense.out_of_count[y, i] += problem.rows[x, i] > 0.0
-        for y in range(k):
-            for i in range(n):
-                dense.into_f[y, i] = f(dense.into[y, i])
-                into_total += dense.into_f[y, i]
-        for i in range(n):
-            for z in range(k):
-                flow_mass[labels[i], z] += dense.into[z, i]
+                flow.rows[labels[i], MASS, z] += dense.into[z, i]
                 flow.count[labels[i], z] += dense.into_count[z, i]
     else:
-        lists.length[:] = 0
-        for x in range(n):
-            y = labels[x]
-            for p in range(problem.indptr[x], problem.indptr[x + 1]):
-                i = problem.indices[p]
-                q = _find(lists, i, y)
-                if q == lists.start[i] + lists.length[i]:
-                    lists.group[q] = y
-                    lists.count[q] = 0
-                    lists.mass[q] = 0.0
-                    lists.length[i] += 1
-                lists.count[q] += 1
-                lists.mass[q] += problem.mass[p]
+        into_total = _build_lists(problem, table)
         for i in range(n):
-            for q in range(lists.start[i], lists.start[i] + lists.length[i]):
-                lists.f[q] = f(lists.mass[q])
-                into_total += lists.f[q]
-                flow_mass[labels[i], lists.group[q]] += lists.mass[q]
-                flow.count[labels[i], lists.group[q]] += lists.count[q]
-    flow.inv_max[:] = 0.0
-    flow.inv_max_t[:] = 0.0
-    flow_total = 0.0
-    nu_total = 0.0
+            for q in range(lists.bounds[i, 0], lists.bounds[i, 1]):
+                flow.rows[labels[i], MASS, lists.key[q, 0]] += lists.value[q, 0]
+                flow.count[labels[i], lists.key[q, 0]] += lists.key[q, 1]
+    flow.rows_inverse[:] = 0.0
+    flow.columns_inverse[:] = 0.0
+    table.nu_inverse[:] = 0.0
+    flow_total, nu_total = 0.0, 0.0
     for y in range(k):
-        _set_nu(table, y, nu[y])
-        nu_total += f(nu[y])
+        _set_nu(table, y, table.nu[MASS, y])
+        nu_total += f(table.nu[MASS, y])
         for z in range(k):
-            _set_flow(flow, y, z, flow_mass[y, z])
-            flow_total += f(flow_mass[y, z])
+            _set_flow(flow, y, z, flow.rows[y, MASS, z])
+            flow_total += f(flow.rows[y, MASS, z])
     return into_total, flow_total, nu_total
 
 
-@njit(error_model="numpy", fastmath=FAST)
+@njit(**PART)
 def _collect_flow(problem: Problem, table: Table, x: int, work: Work) -> tuple[int, int]:
-    """Masses between the state and the groups, the state itself left out; how many groups either way."""
-    k = table.size.size
-    home = table.labels[x]
-    loop = problem.loops[x]
-    work.out_mass[:] = 0.0
-    work.out_count[:] = 0
-    work.in_mass[:] = 0.0
-    work.in_count[:] = 0
+    """Masses from the state to the groups and back, itself left out; the number of groups either way."""
+    home, loop = table.labels[x], problem.loops[x]
+    mass, count, groups = work.mass, work.count, work.groups
+    n_out, n_in = 0, 0
     if problem.columns.size > 0:
-        for z in range(k):
-            work.out_mass[z] = table.dense.into[z, x]
-            work.out_count[z] = table.dense.into_count[z, x]
-            work.in_mass[z] = table.dense.out_of[z, x]
-            work.in_count[z] = table.dense.out_of_count[z, x]
+        dense = table.dense
+        for z in range(table.size.size):
+            mass[0, z], count[0, z] = dense.into[z, x], dense.into_count[z, x]
+            mass[1, z], count[1, z] = dense.out_of[z, x], dense.out_of_count[z, x]
+            groups[0, n_out] = z
+            n_out += count[0, z] > 0
+            groups[1, n_in] = z
+            n_in += count[1, z] > 0
         if loop > 0.0:
-            work.in_mass[home] -= loop
-            work.in_count[home] -= 1
+            mass[1, home] -= loop
+            count[1, home] -= 1
     else:
-        lists = table.lists
-        for q in range(lists.start[x], lists.start[x] + lists.length[x]):
-            work.out_mass[lists.group[q]] = lists.mass[q]
-            work.out_count[lists.group[q]] = lists.count[q]
+        key, value = table.lists.key, table.lists.value
+        for q in range(table.lists.bounds[x, 0], table.lists.bounds[x, 1]):
+            z = key[q, 0]
+            mass[0, z], count[0, z] = value[q, 0], key[q, 1]
+            groups[0, n_out] = z
+            n_out += 1
         for p in range(problem.indptr[x], problem.indptr[x + 1]):
             i = problem.indices[p]
             if i != x:
-                work.in_mass[table.labels[i]] += problem.mass[p]
-                work.in_count[table.labels[i]] += 1
+                z = table.labels[i]
+                if count[1, z] == 0:
+                    groups[1, n_in] = z
+                    n_in += 1
+                mass[1, z] += problem.mass[p, 0]
+                count[1, z] += 1
     if loop > 0.0:
-        work.out_mass[home] -= loop
-        work.out_count[home] -= 1
-    n_out, n_in = 0, 0
-    for z in range(k):
-        if work.out_count[z] > 0:
-            work.out_groups[n_out] = z
-            n_out += 1
-        else:
-            work.out_mass[z] = 0.0
-        if work.in_count[z] > 0:
-            work.in_groups[n_in] = z
-            n_in += 1
-        else:
-            work.in_mass[z] = 0.0
+        mass[0, home] -= loop
+        count[0, home] -= 1
+    for way in range(2):
+        if count[way, home] == 0:
+            mass[way, home] = 0.0
     return n_out, n_in
 
 
-@njit(error_model="numpy", fastmath=FAST)
-def _join_flow(
-    problem: Problem, table: Table, x: int, y: int, sign: int, work: Work, n_out: int, n_in: int
-) -> None:
-    """Put the state into group y of B (sign 1) or take it out (sign -1)."""
-    flow = table.flow
+@njit(**PART)
+def _forget_flow(work: Work, n_out: int, n_in: int) -> None:
+    for way in range(2):
+        for q in range(n_in if way else n_out):
+            work.mass[way, work.groups[way, q]] = 0.0
+            work.count[way, work.groups[way, q]] = 0
+
+
+@njit(**PART)
+def _join_flow(flow: Flow, y: int, loop: float, sign: int, work: Work, n_out: int, n_in: int) -> None:
+    """Put the collected state into group y of B (sign 1) or take it out (sign -1)."""
     for q in range(n_out):
-        z = work.out_groups[q]
-        _shift_flow(flow, y, z, sign * work.out_mass[z], sign * work.out_count[z])
+        z = work.groups[0, q]
+        _shift_flow(flow, y, z, sign * work.mass[0, z], sign * work.count[0, z])
     for q in range(n_in):
-        z = work.in_groups[q]
-        _shift_flow(flow, z, y, sign * work.in_mass[z], sign * work.in_count[z])
-    if problem.loops[x] > 0.0:
-        _shift_flow(flow, y, y, sign * problem.loops[x], sign)
+        z = work.groups[1, q]
+        _shift_flow(flow, z, y, sign * work.mass[1, z], sign * work.count[1, z])
+    if loop > 0.0:
+        _shift_flow(flow, y, y, sign * loop, sign)
 
 
-@njit(error_model="numpy", fastmath=FAST)
-def _leave_flow(table: Table, home: int, loop: float, work: Work) -> float:
-    """Take the state out of its own group's row and column of B (into ``work.rest``); change of sum f(B).
+@njit(**PART)
+def _leave_flow(flow: Flow, home: int, loop: float, work: Work, n_out: int, n_in: int) -> float:
+    """Change of sum f(B) when the state leaves its group.
 
-    Adds to ``work.flow`` what joining each other group then changes in that row and column.
+    The entries that lose the state and gain it again elsewhere were counted in ``work.change`` as if they
+    had only gained: mend that.
     """
-    flow, change = table.flow, work.flow
-    row, column = work.rest[0], work.rest[1]
-    for y in range(change.size):
-        out_left = flow.count[home, y] > work.out_count[y]
-        in_left = flow.count[y, home] > work.in_count[y]
-        row[y] = max(flow.mass[home, y] - work.out_mass[y], 0.0) if out_left else 0.0
-        column[y] = max(flow.mass_t[home, y] - work.in_mass[y], 0.0) if in_left else 0.0
-    alone = work.out_count[home] + work.in_count[home] + (loop > 0.0) == flow.count[home, home]
-    centre = 0.0 if alone else max(row[home] - work.in_mass[home] - loop, 0.0)
-    row[home] = 0.0
-    column[home] = 0.0
-    out_home, in_home = work.out_mass[home], work.in_mass[home]
+    mass, count = work.mass, work.count
     total = 0.0
-    for y in range(change.size):
-        f_row, f_column = f(row[y]), f(column[y])
-        before = flow.mass[home, y] * flow.log[home, y] + flow.mass_t[home, y] * flow.log_t[home, y]
-        total += f_row + f_column - before
-        change[y] += f(column[y] + out_home) - f_column + f(row[y] + in_home) - f_row
-    return total + f(centre) + flow.mass[home, home] * flow.log[home, home]
+    for way in range(2):
+        planes = flow.columns if way else flow.rows
+        back = mass[1 - way, home]
+        for q in range(n_in if way else n_out):
+            y = work.groups[way, q]
+            if y != home:
+                b = planes[home, MASS, y]
+                all_there_is = (flow.count[y, home] if way else flow.count[home, y]) == count[way, y]
+                rest = 0.0 if all_there_is else max(b - mass[way, y], 0.0)
+                loss = f(rest) - f(b)
+                total += loss
+                if back > 0.0:
+                    work.change[y] += f(rest + back) - f(b + back) - loss
+    b = flow.rows[home, MASS, home]
+    alone = count[0, home] + count[1, home] + (loop > 0.0) == flow.count[home, home]
+    rest = 0.0 if alone else max(b - mass[0, home] - mass[1, home] - loop, 0.0)
+    return total + f(rest) - f(b)
 
 
-@njit(error_model="numpy", fastmath=FAST)
+@njit(**PART)
 def _flow_changes(problem: Problem, table: Table, x: int, work: Work) -> None:
     """Change of sum f(B) if the state moved to each group; 0 for its own."""
-    flow, change = table.flow, work.flow
+    flow, change, mass = table.flow, work.change, work.mass
     home, loop = table.labels[x], problem.loops[x]
     n_out, n_in = _collect_flow(problem, table, x, work)
     change[:] = 0.0
-    leaving = _leave_flow(table, home, loop, work)
     for q in range(n_out):
-        z = work.out_groups[q]
-        if z != home:
-            _add_changes(
-                work.out_mass[z], flow.mass_t[z], flow.log_t[z], flow.inv_t[z], flow.inv_max_t[z], change
-            )
+        z = work.groups[0, q]
+        if mass[0, z] > 0.0:
+            _add_changes(flow.columns, z, mass[0, z], flow.columns_inverse[z], change)
     for q in range(n_in):
-        z = work.in_groups[q]
-        if z != home:
-            _add_changes(work.in_mass[z], flow.mass[z], flow.log[z], flow.inv[z], flow.inv_max[z], change)
+        z = work.groups[1, q]
+        if mass[1, z] > 0.0:
+            _add_changes(flow.rows, z, mass[1, z], flow.rows_inverse[z], change)
     # On the diagonal both changes and the loop meet in one entry.
-    for y in range(change.size):
-        if (work.out_mass[y] > 0.0 and work.in_mass[y] > 0.0) or loop > 0.0:
-            b, out, into = flow.mass[y, y], work.out_mass[y], work.in_mass[y]
+    if loop > 0.0:
+        for y in range(change.size):
+            b, out, into = flow.rows[y, MASS, y], mass[0, y], mass[1, y]
             change[y] += f(b + out + into + loop) - f(b + out) - f(b + into) + f(b)
+    else:
+        for q in range(n_out):
+            y = work.groups[0, q]
+            b, out, into = flow.rows[y, MASS, y], mass[0, y], mass[1, y]
+            if into > 0.0:
+                change[y] += f(b + out + into) - f(b + out) - f(b + into) + f(b)
+    leaving = _leave_flow(flow, home, loop, work, n_out, n_in)
     for y in range(change.size):
         change[y] += leaving
     change[home] = 0.0
+    _forget_flow(work, n_out, n_in)
 
 
-@njit(error_model="numpy", fastmath=FAST)
+@njit(**PART)
+def _into_dense(problem: Problem, table: Table, x: int, work: Work) -> None:
+    """Change of sum f(A) for each group that the state could join; for its own, of leaving it."""
+    home, into, into_f = table.labels[x], table.dense.into, table.dense.into_f
+    for y in range(work.change.size):
+        sign = -1.0 if y == home else 1.0
+        total = 0.0
+        for i in range(problem.mu.size):
+            total += f(into[y, i] + sign * problem.columns[x, i]) - into_f[y, i]
+        work.change[y] = total
+
+
+@njit(**PART)
 def _flush(work: Work, filled: int) -> None:
     for m in range(filled):
-        work.buffer[m] = f(work.buffer[m]) - work.buffer_f[m]
+        work.buffer[0, m] = f(work.buffer[0, m]) - work.buffer[1, m]
     for m in range(filled):
-        work.into[work.buffer_group[m]] += work.buffer[m]
+        work.change[work.buffer_group[m]] += work.buffer[0, m]
 
 
-@njit(error_model="numpy", fastmath=FAST)
-def _into_changes(problem: Problem, table: Table, x: int, mate: int, work: Work) -> None:
-    """Change of sum f(A) for each group that the state could join; for its own, of leaving it.
+@njit(**PART)
+def _into_lists(problem: Problem, table: Table, x: int, mate: int, work: Work) -> None:
+    """Do the same in the sparse layout, up to a constant: minus it for the others, plus it for the own group.
 
-    In the sparse layout a constant, the same for all other groups, is left out of them and of ``home``'s entry
-    put in with the opposite sign. With ``mate >= 0`` only that group and its own are looked at.
+    With ``mate >= 0`` only that group and the own one are looked at.
     """
-    home, change = table.labels[x], work.into
-    change[:] = 0.0
-    if problem.columns.size > 0:
-        column = problem.columns[x]
-        for y in range(change.size):
-            row, row_f = table.dense.into[y], table.dense.into_f[y]
-            sign = -1.0 if y == home else 1.0
-            total = 0.0
-            for i in range(column.size):
-                total += f(row[i] + sign * column[i]) - row_f[i]
-            change[y] = total
-        return
-    lists = table.lists
-    filled = 0
-    constant = 0.0
+    home, key, value = table.labels[x], table.lists.key, table.lists.value
+    buffer, buffer_group = work.buffer, work.buffer_group
+    work.change[:] = 0.0
+    filled, constant = 0, 0.0
     for p in range(problem.indptr[x], problem.indptr[x + 1]):
-        i, mass, mass_f = problem.indices[p], problem.mass[p], problem.mass_f[p]
+        i, mass, mass_f = problem.indices[p], problem.mass[p, 0], problem.mass[p, 1]
         constant += mass_f
-        begin, end = lists.start[i], lists.start[i] + lists.length[i]
-        q = begin
+        q, end = table.lists.bounds[i, 0], table.lists.bounds[i, 1]
         while q < end:
-            stop = min(end, q + _BUFFER - filled)
+            stop = min(end, q + buffer_group.size - filled)
             while q < stop:
-                y = lists.group[q]
+                y = key[q, 0]
                 if y == home:
-                    work.buffer[filled] = lists.mass[q] - mass if lists.count[q] > 1 else 0.0
-                    work.buffer_f[filled] = lists.f[q]
-                    work.buffer_group[filled] = y
-                    filled += 1
-                elif mate < 0 or y == mate:
-                    work.buffer[filled] = lists.mass[q] + mass
-                    work.buffer_f[filled] = lists.f[q] + mass_f
-                    work.buffer_group[filled] = y
-                    filled += 1
+                    buffer[0, filled] = value[q, 0] - mass if key[q, 1] > 1 else 0.0
+                else:
+                    buffer[0, filled] = value[q, 0] + mass
+                buffer[1, filled] = value[q, 1] if y == home else value[q, 1] + mass_f
+                buffer_group[filled] = y
+                filled += mate < 0 or y == home or y == mate
                 q += 1
-            if filled == _BUFFER:
+            if filled == buffer_group.size:
                 _flush(work, filled)
                 filled = 0
     _flush(work, filled)
-    change[home] += constant
+    work.change[home] += constant
 
 
-@njit(error_model="numpy", fastmath=FAST)
+@njit(**PART)
 def _evaluate(problem: Problem, table: Table, beta: float, x: int, mate: int, work: Work) -> None:
     """Fill ``work.gain`` with the change of the cost if state x moved to each group; its own gets 0."""
-    home, mu, gain = table.labels[x], problem.mu[x], work.gain
-    left = table.nu[home] - mu if table.size[home] > 1 else 0.0
-    gain[:] = 0.0
-    # nu: joining y adds f(nu + mu) - f(nu); for the own group count it from what is left without the state.
-    for y in range(gain.size):
-        u = mu * table.nu_inv[y]
-        if u < _SERIES_LIMIT:
-            gain[y] = mu * (table.nu_log[y] + LOG2_E * _series(u))
-        else:
-            gain[y] = f(table.nu[y] + mu) - f(table.nu[y])
-    gain[home] = f(table.nu[home]) - f(left)
+    home, mu, gain, nu = table.labels[x], problem.mu[x], work.gain, table.nu
+    if mu * table.nu_inverse[0] < _LONG_SERIES:
+        for y in range(gain.size):
+            gain[y] = mu * (nu[LOG, y] + LOG2_E * long_series(mu * nu[INVERSE, y]))
+    else:
+        for y in range(gain.size):
+            gain[y] = f(nu[MASS, y] + mu) - nu[MASS, y] * nu[LOG, y]
+    gain[home] = f(nu[MASS, home]) - (f(nu[MASS, home] - mu) if table.size[home] > 1 else 0.0)
     if beta != 0.5:
-        _into_changes(problem, table, x, mate, work)
+        if problem.columns.size > 0:
+            _into_dense(problem, table, x, work)
+        else:
+            _into_lists(problem, table, x, mate, work)
         weight = 1.0 - 2.0 * beta
         for y in range(gain.size):
-            gain[y] += weight * work.into[y]
-        gain[home] -= 2.0 * weight * work.into[home]
+            gain[y] += weight * work.change[y]
+        gain[home] -= 2.0 * weight * work.change[home]
     if beta != 1.0:
         _flow_changes(problem, table, x, work)
         for y in range(gain.size):
-            gain[y] -= (1.0 - beta) * work.flow[y]
+            gain[y] -= (1.0 - beta) * work.change[y]
     stay = gain[home]
     for y in range(gain.size):
         gain[y] -= stay
 
 
-@njit(error_model="numpy", fastmath=FAST)
+@njit(**PART)
+def _move_dense(problem: Problem, table: Table, beta: float, x: int, home: int, y: int) -> None:
+    dense = table.dense
+    for i in range(problem.mu.size):
+        mass, back = problem.columns[x, i], problem.rows[x, i]
+        count, back_count = np.int32(mass > 0.0), np.int32(back > 0.0)
+        dense.into_count[home, i] -= count
+        dense.into_count[y, i] += count
+        left = max(dense.into[home, i] - mass, 0.0)
+        dense.into[home, i] = left if dense.into_count[home, i] > 0 else 0.0
+        dense.into[y, i] += mass
+        dense.out_of_count[home, i] -= back_count
+        dense.out_of_count[y, i] += back_count
+        left = max(dense.out_of[home, i] - back, 0.0)
+        dense.out_of[home, i] = left if dense.out_of_count[home, i] > 0 else 0.0
+        dense.out_of[y, i] += back
+    if beta != 0.5:
+        for i in range(problem.mu.size):
+            dense.into_f[home, i] = f(dense.into[home, i])
+            dense.into_f[y, i] = f(dense.into[y, i])
+
+
+@njit(**PART)
 def _move(problem: Problem, table: Table, beta: float, x: int, y: int, work: Work) -> None:
     """Carry state x over to group y in every sum."""
-    home, mu = table.labels[x], problem.mu[x]
+    home, mu, nu = table.labels[x], problem.mu[x], table.nu
     if beta != 1.0:
         n_out, n_in = _collect_flow(problem, table, x, work)
-        _join_flow(problem, table, x, home, -1, work, n_out, n_in)
-        _join_flow(problem, table, x, y, 1, work, n_out, n_in)
+        _join_flow(table.flow, home, problem.loops[x], -1, work, n_out, n_in)
+        _join_flow(table.flow, y, problem.loops[x], 1, work, n_out, n_in)
+        _forget_flow(work, n_out, n_in)
     table.size[home] -= 1
     table.size[y] += 1
-    _set_nu(table, home, max(table.nu[home] - mu, 0.0) if table.size[home] > 0 else 0.0)
-    _set_nu(table, y, table.nu[y] + mu)
+    _set_nu(table, home, max(nu[MASS, home] - mu, 0.0) if table.size[home] > 0 else 0.0)
+    _set_nu(table, y, nu[MASS, y] + mu)
     table.labels[x] = y
     if problem.columns.size > 0:
-        dense = table.dense
-        for i in range(problem.mu.size):
-            mass, back = problem.columns[x, i], problem.rows[x, i]
-            count, back_count = np.int32(mass > 0.0), np.int32(back > 0.0)
-            dense.into_count[home, i] -= count
-            dense.into_count[y, i] += count
-            dense.into[home, i] = (
-                max(dense.into[home, i] - mass, 0.0) if dense.into_count[home, i] > 0 else 0.0
-            )
-            dense.into[y, i] += mass
-            dense.out_of_count[home, i] -= back_count
-            dense.out_of_count[y, i] += back_count
-            dense.out_of[home, i] = (
-                max(dense.out_of[home, i] - back, 0.0) if dense.out_of_count[home, i] > 0 else 0.0
-            )
-            dense.out_of[y, i] += back
-        if beta != 0.5:
-            for i in range(problem.mu.size):
-                dense.into_f[home, i] = f(dense.into[home, i])
-                dense.into_f[y, i] = f(dense.into[y, i])
+        _move_dense(problem, table, beta, x, home, y)
     else:
         for p in range(problem.indptr[x], problem.indptr[x + 1]):
-            _shift_list(table.lists, problem.indices[p], home, -problem.mass[p], -1)
-            _shift_list(table.lists, problem.indices[p], y, problem.mass[p], 1)
+            _shift_list(table.lists, problem.indices[p], home, -problem.mass[p, 0], -1)
+            _shift_list(table.lists, problem.indices[p], y, problem.mass[p, 0], 1)
 
 
-@njit(error_model="numpy", fastmath=FAST)
+@njit(**PART)
 def _best_group(gain: Floats, home: int) -> int:
-    """The cheapest other group; the lowest number among equals. ``home`` itself if there is no other."""
+    """Find the cheapest other group, the lowest number among equals; ``home`` if there is no other."""
     best = home
     for y in range(gain.size):
         if y != home and (best == home or gain[y] < gain[best]):
@@ -492,10 +508,11 @@ def _best_group(gain: Floats, home: int) -> int:
     return best
 
 
-@njit(error_model="numpy", fastmath=FAST, cache=True, nogil=True)
+@njit(**KERNEL)
 def sweep(
     problem: Problem,  # in
     table: Table,  # in, out
+    work: Work,
     beta: float,
     order: Ints,  # in: the states to visit
     tolerance: float,  # a move must lower the cost by more than this
@@ -503,18 +520,14 @@ def sweep(
     in_pairs: bool,  # a state of group y may only choose between y and y ^ 1
 ) -> tuple[int, float]:
     """One pass of Algorithm 1; returns the number of moves and the change of the cost."""
-    work = make_work(table.size.size)
     moves, change = 0, 0.0
     for x in order:
         home = table.labels[x]
         if table.size[home] == 1 and not allow_empty:
             continue
-        if in_pairs:
-            best = home ^ 1
-            _evaluate(problem, table, beta, x, best, work)
-        else:
-            _evaluate(problem, table, beta, x, -1, work)
-            best = _best_group(work.gain, home)
+        mate = home ^ 1 if in_pairs else -1
+        _evaluate(problem, table, beta, x, mate, work)
+        best = mate if in_pairs else _best_group(work.gain, home)
         if best != home and work.gain[best] < -tolerance:
             change += work.gain[best]
             _move(problem, table, beta, x, best, work)
@@ -522,13 +535,11 @@ def sweep(
     return moves, change
 
 
-@njit(error_model="numpy", fastmath=FAST, cache=True, nogil=True)
-def exchange_singletons(problem: Problem, table: Table, beta: float, tolerance: float) -> tuple[int, float]:
+@njit(**KERNEL)
+def exchange_singletons(problem: Problem, table: Table, work: Work, beta: float, tolerance: float) -> tuple[int, float]:
     """For each group of one, put its state elsewhere and the best other state in its place, if that pays."""
-    k = table.size.size
-    work = make_work(k)
     moves, change = 0, 0.0
-    for y in range(k):
+    for y in range(table.size.size):
         if table.size[y] != 1:
             continue
         old = 0
@@ -536,9 +547,9 @@ def exchange_singletons(problem: Problem, table: Table, beta: float, tolerance: 
             old += 1
         _evaluate(problem, table, beta, old, -1, work)
         refuge = _best_group(work.gain, y)
-        price = work.gain[refuge]
         if refuge == y:
             continue
+        price = work.gain[refuge]
         _move(problem, table, beta, old, refuge, work)
         new, best = -1, -price - tolerance
         for x in range(table.labels.size):
@@ -555,26 +566,29 @@ def exchange_singletons(problem: Problem, table: Table, beta: float, tolerance: 
     return moves, change
 
 
-@njit(error_model="numpy", fastmath=FAST, cache=True, nogil=True)
+@njit(**KERNEL)
 def descend(
     problem: Problem,  # in
     table: Table,  # in: labels; out: everything
+    work: Work,
     beta: float,
     order: Ints,  # in
-    max_sweeps: int,
     tolerance: float,
     allow_empty: bool,
     exchange: bool,  # also exchange the members of groups of one
-    trace: Floats,  # out: (max_sweeps + 1,) cost, up to a constant, before and after each sweep
+    trace: Floats,  # out: (limit + 1,) cost, up to a constant, before and after each sweep
 ) -> int:
-    """Sweep until nothing moves; every sum is rebuilt after each sweep, so that rounding cannot pile up."""
+    """Sweep until nothing moves or the trace is full; returns the number of sweeps.
+
+    Every sum is rebuilt after each sweep, so that rounding cannot pile up.
+    """
     into, flow, nu = build(problem, table)
     trace[0] = (1.0 - 2.0 * beta) * into - (1.0 - beta) * flow + nu
     done = 0
-    while done < max_sweeps:
-        moves = sweep(problem, table, beta, order, tolerance, allow_empty, False)[0]
+    while done < trace.size - 1:
+        moves = sweep(problem, table, work, beta, order, tolerance, allow_empty, False)[0]
         if moves == 0 and exchange:
-            moves = exchange_singletons(problem, table, beta, tolerance)[0]
+            moves = exchange_singletons(problem, table, work, beta, tolerance)[0]
         if moves > 0:
             into, flow, nu = build(problem, table)
         done += 1

@@ -1,4 +1,7 @@
-"""The arrays that the kernels work on, bundled. Nothing here is compiled by itself."""
+"""The arrays that the kernels work on, bundled.
+
+What is read together lies together: a logarithm is cheaper than a cache miss.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,9 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Shorts = NDArray[np.int32]
 
+# Planes of Flow and of nu
+MASS, LOG, INVERSE = 0, 1, 2
+
 
 class Problem(NamedTuple):
     """The chain as the kernels see it: J by columns, dense or sparse, and its marginal."""
@@ -19,8 +25,7 @@ class Problem(NamedTuple):
     columns: Floats  # (n, n) J transposed, or (0, 0)
     indptr: Ints  # (n + 1,) sparse layout: column x is indices[indptr[x]:indptr[x+1]]
     indices: Shorts
-    mass: Floats
-    mass_f: Floats  # f(mass)
+    mass: Floats  # (m, 2) J and f(J) of each transition
     loops: Floats  # (n,) J[x, x]
     mu: Floats  # (n,)
 
@@ -38,25 +43,18 @@ class Dense(NamedTuple):
 class Lists(NamedTuple):
     """The non-zero entries of A, row by row, in no order."""
 
-    start: Ints  # (n + 1,) where the list of a state begins; it has room for all it can hold
-    length: Shorts  # (n,)
-    group: Shorts
-    count: Shorts
-    mass: Floats
-    f: Floats
+    bounds: Ints  # (n, 2) where the list of a state begins and ends; behind it is room for all it can hold
+    key: Shorts  # (room, 2) group, and transitions behind the entry
+    value: Floats  # (room, 2) A and f(A)
 
 
 class Flow(NamedTuple):
-    """B with what its changes need: logarithms and inverses, and everything transposed as well."""
+    """B with what its changes need: mass, log2(mass) (any value where empty) and 1 / mass."""
 
-    mass: Floats  # (k, k)
-    mass_t: Floats
-    log: Floats  # log2 of the mass; its value where the mass is zero does not matter
-    log_t: Floats
-    inv: Floats  # 1 / mass, infinite where the mass is zero
-    inv_t: Floats
-    inv_max: Floats  # (k,) at least the largest entry of each row of inv
-    inv_max_t: Floats
+    rows: Floats  # (k, 3, k) [y, plane, z]
+    columns: Floats  # (k, 3, k) [z, plane, y]
+    rows_inverse: Floats  # (k,) at least the largest inverse in each row
+    columns_inverse: Floats
     count: Ints  # (k, k) transitions behind each entry
 
 
@@ -65,27 +63,20 @@ class Table(NamedTuple):
 
     labels: Shorts  # (n,)
     size: Ints  # (k,) members of each group
-    nu: Floats  # (k,)
-    nu_log: Floats
-    nu_inv: Floats
+    nu: Floats  # (3, k) mass, log2(mass), 1 / mass of each group
+    nu_inverse: Floats  # (1,) at least the largest inverse
     dense: Dense
     lists: Lists
     flow: Flow
 
 
 class Work(NamedTuple):
-    """Scratch space of one evaluation."""
+    """Scratch space of one evaluation; masses and counts are zero between evaluations."""
 
     gain: Floats  # (k,) out: change of the cost if the state moved to each group
-    into: Floats  # (k,) change of sum f(A)
-    flow: Floats  # (k,) change of sum f(B)
-    out_mass: Floats  # (k,) mass from the state to each group, itself left out
-    out_count: Ints
-    in_mass: Floats  # (k,) mass from each group to the state, itself left out
-    in_count: Ints
-    out_groups: Shorts  # groups with out_count > 0
-    in_groups: Shorts
-    rest: Floats  # (2, k) row and column of the own group in B once the state is taken out
-    buffer: Floats
-    buffer_f: Floats
+    change: Floats  # (k,) change of sum f(A), or of sum f(B)
+    mass: Floats  # (2, k) mass from the state to each group and back, itself left out
+    count: Ints  # (2, k) transitions behind them
+    groups: Shorts  # (2, k) the groups with a count
+    buffer: Floats  # (2, size) argument of f and what is subtracted
     buffer_group: Shorts
