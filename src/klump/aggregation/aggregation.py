@@ -1,0 +1,231 @@
+"""The answer: a map to a few groups, the chain on them, and what it cost."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from klump.aggregation.costs import Costs, aggregated_matrix, checked_beta, costs_of, group_masses
+from klump.aggregation.mapping import Mapping, as_mapping
+from klump.chain import ChainLike, MarkovChain, as_chain
+from klump.errors import InvalidArgumentError
+from klump.guarantees import Bisimulation, certify
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+# Below this share of kept redundancy an answer is called nearly trivial.
+_TRIVIAL = 0.05
+_LARGEST_LIFT = 50_000_000
+
+
+@dataclass(frozen=True, eq=False)
+class Aggregation:
+    """A chain, a map from its states to groups, and everything that follows.
+
+    Usually made by :func:`klump.aggregate`; :meth:`from_labels` takes a map from elsewhere.
+
+    Examples
+    --------
+    >>> P = [[0.5, 0.4, 0.1], [0.4, 0.5, 0.1], [0.1, 0.1, 0.8]]
+    >>> answer = Aggregation.from_labels(P, [0, 0, 1])
+    >>> answer.chain.transition_matrix.round(12)
+    array([[0.9, 0.1], [0.2, 0.8]])
+    >>> answer.costs.lumpability, answer.bisimulation.epsilon < 1e-15
+    (0.0, True)
+    """
+
+    original: MarkovChain
+    """The chain that was aggregated."""
+    map: Mapping = field(repr=False)
+    """The validated map."""
+    beta: float = 0.5
+    """The beta of :attr:`cost`."""
+    method: str = "given"
+    """Name of the method that found the map."""
+    random_state: int | None = None
+    """The seed that the method was given."""
+    trace: tuple[float, ...] = field(default=(), repr=False)
+    """Cost of the best start after each sweep of its last descent; never increases."""
+    interrupted: bool = False
+    """Whether the search was stopped by Ctrl-C: the map is the best found until then."""
+    made_with: tuple[tuple[str, str], ...] = field(default=(), repr=False)
+    """Versions of klump and of what it computed with."""
+
+    @classmethod
+    def from_labels(cls, chain: ChainLike, labels_or_mapping: Any, beta: float = 0.5) -> Aggregation:
+        """Aggregation by a given map: labels, or an n x k stochastic matrix."""
+        chain = as_chain(chain)
+        return cls(chain, as_mapping(labels_or_mapping, chain.n_states), checked_beta(beta))
+
+    @property
+    def n_states(self) -> int:
+        """Number of groups."""
+        return self.map.n_groups
+
+    @cached_property
+    def labels(self) -> NDArray[np.int32]:
+        """The group of each state; for a stochastic map, its most probable group."""
+        if self.map.labels is not None:
+            return self.map.labels
+        return np.asarray(np.argmax(self.mapping, axis=1), dtype=np.int32)
+
+    @cached_property
+    def mapping(self) -> NDArray[np.float64]:
+        """The map W as a dense n x k stochastic matrix."""
+        dense = self.map.weights.toarray()
+        dense.flags.writeable = False
+        return np.asarray(dense)
+
+    @cached_property
+    def _to_groups(self) -> Any:
+        return self.original.transition_matrix @ self.map.weights
+
+    @cached_property
+    def chain(self) -> MarkovChain:
+        """The aggregated chain Q = U P W on the groups (Corollary 1)."""
+        return MarkovChain(aggregated_matrix(self.original, self.map, self._to_groups))
+
+    @cached_property
+    def masses(self) -> NDArray[np.float64]:
+        """Stationary mass of each group."""
+        return group_masses(self.original, self.map)
+
+    @cached_property
+    def costs(self) -> Costs:
+        """All costs of the map, in bits."""
+        return costs_of(self.original, self.map)
+
+    @property
+    def cost(self) -> float:
+        """The cost at this aggregation's own beta."""
+        return self.costs.at(self.beta)
+
+    @property
+    def kept(self) -> float:
+        """Share of the chain's redundancy that the groups keep, I(Y1;Y2) / I(X1;X2)."""
+        return self.costs.kept
+
+    @cached_property
+    def groups(self) -> list[tuple[Hashable, ...]]:
+        """Names of the members of each group, heaviest first."""
+        order = np.lexsort((np.arange(self.original.n_states), -self.original.stationary_distribution))
+        order = order[np.argsort(self.labels[order], kind="stable")]
+        ends = np.cumsum(np.bincount(self.labels, minlength=self.n_states))
+        names = self.original.states
+        return [tuple(names[i] for i in part.tolist()) for part in np.split(order, ends[:-1])]
+
+    @cached_property
+    def bisimulation(self) -> Bisimulation:
+        """How far the aggregated chain can stray from the original; for deterministic maps only."""
+        if self.map.labels is None:
+            raise InvalidArgumentError("a bisimulation needs a deterministic map, but this one is stochastic")
+        return certify(
+            self.original,
+            self.map.labels,
+            self._to_groups,
+            np.asarray(self.chain.transition_matrix),
+            self.costs.lumpability,
+        )
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader should know before using this answer."""
+        notes = list(self.original.applied)
+        if self.n_states > 1 and self.kept < _TRIVIAL:
+            notes.append(
+                f"nearly trivial: the groups keep only {self.kept:.1%} of what one step tells about the next, so the "
+                f"aggregated chain is almost independent from step to step; try a larger beta than {self.beta:g}"
+            )
+        if self.interrupted:
+            notes.append("interrupted: this is the best found until then")
+        return tuple(notes)
+
+    def lift(self) -> MarkovChain:
+        """Expand the aggregated chain to the original states.
+
+        From a state the lifted chain goes to a group as its own group does, and within the group to a
+        state in proportion to the stationary distribution.
+        """
+        n = self.original.n_states
+        if n * n > _LARGEST_LIFT:
+            raise InvalidArgumentError(f"lifting {n} states would store {n * n} transitions; use the aggregated chain")
+        mass = sparse.csr_array(self.map.weights.T).multiply(self.original.stationary_distribution[None, :])
+        within = mass.toarray() / np.maximum(self.masses, np.finfo(float).tiny)[:, None]
+        matrix = self.mapping @ np.asarray(self.chain.transition_matrix) @ within
+        names = self.original.states if self.original.has_names else None
+        return MarkovChain(matrix, names, normalize=True)
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Save to a file that :func:`klump.load` reads; see :mod:`klump.aggregation.storage`."""
+        from klump.aggregation.storage import save
+
+        save(self, path)
+
+    def __str__(self) -> str:
+        lines = [f"{self.original.n_states} states in {self.n_states} groups, beta = {self.beta:g}, {self.method}"]
+        lines += [f"  {mass:8.4f}  {_shortened(names)}" for mass, names in zip(self.masses, self.groups, strict=True)]
+        costs = self.costs
+        lines.append(
+            f"cost {self.cost:.6f} bits (lumpability {costs.lumpability:.6f}, predictability "
+            f"{costs.predictability:.6f}, bottleneck {costs.bottleneck:.6f}); kept {self.kept:.1%}"
+        )
+        return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
+
+
+def _shortened(names: Sequence[Hashable], limit: int = 12) -> str:
+    shown = " ".join(str(name) for name in names[:limit])
+    return shown if len(names) <= limit else f"{shown} ... ({len(names)})"
+
+
+@dataclass(frozen=True, eq=False)
+class AggregationPath(Sequence[Aggregation]):
+    """Aggregations of one chain along decreasing beta, from one annealing run.
+
+    Groups keep their number along the path: group 2 at one beta grew out of group 2 at the beta before.
+    """
+
+    aggregations: tuple[Aggregation, ...]
+
+    @property
+    def betas(self) -> NDArray[np.float64]:
+        """The beta of each step, decreasing."""
+        return np.array([answer.beta for answer in self.aggregations])
+
+    @property
+    def costs(self) -> NDArray[np.float64]:
+        """The cost of each step at its own beta."""
+        return np.array([answer.cost for answer in self.aggregations])
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether the search was stopped by Ctrl-C."""
+        return any(answer.interrupted for answer in self.aggregations)
+
+    def at(self, beta: float) -> Aggregation:
+        """Find the aggregation for one of the betas."""
+        for answer in self.aggregations:
+            if abs(answer.beta - beta) < 1e-9:
+                return answer
+        raise InvalidArgumentError(f"beta={beta!r} is not on this path; it has {', '.join(map(str, self.betas))}")
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Save to a file that :func:`klump.load` reads."""
+        from klump.aggregation.storage import save
+
+        save(self, path)
+
+    def __getitem__(self, index: Any) -> Any:
+        return self.aggregations[index]
+
+    def __len__(self) -> int:
+        return len(self.aggregations)
+
+    def __iter__(self) -> Iterator[Aggregation]:
+        return iter(self.aggregations)

@@ -1,0 +1,126 @@
+"""What an aggregation costs, in bits."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from klump import information
+from klump.aggregation.mapping import Mapping, as_mapping
+from klump.chain import ChainLike, MarkovChain, as_chain
+from klump.chain.validation import normalized_rows
+from klump.errors import InvalidArgumentError
+
+
+@dataclass(frozen=True)
+class Costs:
+    """The two costs of a map, from which every C_beta follows.
+
+    Examples
+    --------
+    >>> costs = Costs(lumpability=0.25, predictability=0.5, redundancy_rate=2.0)
+    >>> costs.at(1.0) == costs.bottleneck == 0.25
+    True
+    >>> costs.kept
+    0.75
+    """
+
+    lumpability: float
+    """C_L = H(Y2|Y1) - H(Y2|X1): how far the aggregated process is from a Markov chain, at most."""
+    predictability: float
+    """C_P = I(X1;X2) - I(Y1;Y2): what the groups no longer tell of the next group."""
+    redundancy_rate: float
+    """I(X1;X2), what there was to keep."""
+
+    @property
+    def bottleneck(self) -> float:
+        """C_1 = I(X1;X2|Y2), the information bottleneck's cost."""
+        return self.predictability - self.lumpability
+
+    @property
+    def kept(self) -> float:
+        """Share of the redundancy that is kept, I(Y1;Y2) / I(X1;X2); 1 if there was none."""
+        if self.redundancy_rate <= 1e-14:
+            return 1.0
+        return max(0.0, 1.0 - self.predictability / self.redundancy_rate)
+
+    def at(self, beta: float) -> float:
+        """C_beta = (1 - 2 beta) C_L + beta C_P."""
+        beta = checked_beta(beta)
+        return (1.0 - beta) * self.lumpability + beta * self.bottleneck
+
+
+def checked_beta(beta: Any) -> float:
+    """Turn beta into a float in [0, 1]."""
+    try:
+        value = float(beta)
+    except (TypeError, ValueError) as error:
+        raise InvalidArgumentError(f"beta={beta!r} is not a number") from error
+    if not 0.0 <= value <= 1.0:
+        raise InvalidArgumentError(f"beta={beta!r} must lie between 0 (lumpability) and 1 (information bottleneck)")
+    return value
+
+
+def score(chain: ChainLike, labels_or_mapping: Any) -> Costs:
+    """Score any map from anywhere.
+
+    Parameters
+    ----------
+    chain
+        A MarkovChain, a transition matrix, or an object with one.
+    labels_or_mapping
+        The group of each state (numbers from 0, or names), or an n x k matrix of membership probabilities.
+
+    Examples
+    --------
+    >>> costs = score([[0.4, 0.3, 0.3], [0.25, 0.3, 0.45], [0.15, 0.425, 0.425]], [0, 1, 1])
+    >>> round(costs.lumpability, 6), round(costs.predictability, 6)
+    (0.00856, 0.013547)
+    """
+    chain = as_chain(chain)
+    return costs_of(chain, as_mapping(labels_or_mapping, chain.n_states))
+
+
+def costs_of(chain: MarkovChain, mapping: Mapping) -> Costs:
+    """Costs of a validated map."""
+    redundancy = chain.redundancy_rate
+    joint = chain.joint @ mapping.weights
+    kept = information.mutual_information(mapping.weights.T @ joint)
+    if mapping.labels is None:
+        lumpability = information.mutual_information(joint) - kept
+    else:
+        # As a mean divergence: exactly 0 for a lumpable map, where the difference would leave rounding.
+        to_groups = chain.transition_matrix @ mapping.weights
+        row, col, law = information.coordinates(to_groups)
+        approximation = aggregated_matrix(chain, mapping, to_groups)[mapping.labels[row], col]
+        lumpability = information.divergence(law, approximation, chain.stationary_distribution[row])
+    lumpability = max(0.0, lumpability)
+    # Data processing gives C_P >= C_L; only rounding can say otherwise.
+    return Costs(lumpability, max(lumpability, redundancy - kept), redundancy)
+
+
+def group_masses(chain: MarkovChain, mapping: Mapping) -> NDArray[np.float64]:
+    """The marginal nu of the groups."""
+    return np.asarray(chain.stationary_distribution @ mapping.weights)
+
+
+def aggregated_matrix(chain: MarkovChain, mapping: Mapping, to_groups: Any) -> NDArray[np.float64]:
+    """Q = U (P W), given P W: the best Markov approximation of the aggregated process (Corollary 1).
+
+    The rows of U are scaled by their own largest weight first, so that groups of vanishing mass get a valid
+    row too; a group whose masses are all zero in floating point weighs its states alike.
+    """
+    weights = sparse.csc_array(mapping.weights)
+    mass = weights.data * chain.stationary_distribution[weights.indices]
+    largest = np.maximum.reduceat(mass, weights.indptr[:-1])
+    scale = np.repeat(largest, np.diff(weights.indptr))
+    share = np.where(scale > 0.0, mass, weights.data) / np.where(scale > 0.0, scale, 1.0)
+    backwards = sparse.csr_array((share, weights.indices, weights.indptr), shape=weights.shape[::-1])
+    backwards = normalized_rows(backwards)
+    product = backwards @ to_groups
+    dense = product.toarray() if sparse.issparse(product) else np.asarray(product)
+    return dense / dense.sum(axis=1, keepdims=True)

@@ -1,0 +1,104 @@
+"""What a user may give as a map from states to groups, and what klump makes of it."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from klump.errors import InvalidArgumentError
+
+
+@dataclass(frozen=True, eq=False)
+class Mapping:
+    """A map from states to groups: a group for each state, or a law over groups for each state."""
+
+    weights: sparse.csr_array
+    """The map W as an n x k stochastic matrix."""
+    labels: NDArray[np.int32] | None
+    """The group of each state; None if the map is truly stochastic."""
+
+    @property
+    def n_groups(self) -> int:
+        """Number of groups."""
+        return int(self.weights.shape[1])
+
+    @property
+    def is_deterministic(self) -> bool:
+        """Whether every state belongs to one group."""
+        return self.labels is not None
+
+
+def from_labels(labels: NDArray[Any], n_groups: int) -> Mapping:
+    """Trusted labels, all groups non-empty."""
+    n = len(labels)
+    numbers = np.array(labels, dtype=np.int32)
+    numbers.flags.writeable = False
+    weights = sparse.csr_array(
+        (np.ones(n), numbers.copy(), np.arange(n + 1, dtype=np.int32)), shape=(n, n_groups)
+    )
+    return Mapping(weights, numbers)
+
+
+def as_mapping(given: Any, n_states: int) -> Mapping:
+    """Validate labels (one for each state) or a stochastic matrix (n x k)."""
+    if isinstance(given, Mapping):
+        return given
+    if hasattr(given, "mapping") and hasattr(given, "costs"):  # an Aggregation of the same chain
+        given = given.mapping
+    if sparse.issparse(given) or np.ndim(given) == 2:
+        return _from_matrix(given, n_states)
+    values = list(given)
+    if len(values) != n_states:
+        raise InvalidArgumentError(f"labels has {len(values)} entries, but the chain has {n_states} states")
+    return _from_values(values)
+
+
+def _from_values(values: list[Hashable]) -> Mapping:
+    array = np.asarray(values)
+    if array.dtype.kind == "f" and np.all(array == np.floor(array)):
+        array = array.astype(np.int64)
+    if array.dtype.kind in "iu":
+        if array.min() < 0:
+            where = int(np.argmin(array))
+            raise InvalidArgumentError(f"labels has {array[where]} at state {where}; groups are numbered from 0")
+        n_groups = int(array.max()) + 1
+        missing = np.setdiff1d(np.arange(min(n_groups, len(array) + 1)), array)
+        if missing.size:
+            raise InvalidArgumentError(
+                f"labels leave group {missing[0]} empty ({n_groups} groups are numbered from 0); renumber them with "
+                "numpy.unique(labels, return_inverse=True)[1]"
+            )
+        return from_labels(array, n_groups)
+    if array.dtype.kind == "f":
+        raise InvalidArgumentError(f"labels must be whole numbers or names, but hold {array[array % 1 != 0][0]}")
+    numbers: dict[Hashable, int] = {}
+    try:
+        labels = [numbers.setdefault(value, len(numbers)) for value in values]
+    except TypeError as error:
+        raise InvalidArgumentError("labels must be hashable: numbers or names of groups") from error
+    return from_labels(np.array(labels), len(numbers))
+
+
+def _from_matrix(given: Any, n_states: int) -> Mapping:
+    weights = sparse.csr_array(given, dtype=np.float64, copy=True)
+    weights.sum_duplicates()
+    weights.eliminate_zeros()
+    if weights.shape[0] != n_states:
+        raise InvalidArgumentError(f"the map has {weights.shape[0]} rows, but the chain has {n_states} states")
+    if not np.isfinite(weights.data).all() or (weights.data < 0).any():
+        raise InvalidArgumentError("the map must hold finite, non-negative probabilities")
+    sums = np.asarray(weights.sum(axis=1)).ravel()
+    worst = int(np.argmax(np.abs(sums - 1.0)))
+    if abs(sums[worst] - 1.0) > 1e-8:
+        raise InvalidArgumentError(f"row {worst} of the map sums to {sums[worst]:.12g} instead of 1")
+    empty = np.flatnonzero(np.asarray(weights.sum(axis=0)).ravel() == 0)
+    if empty.size:
+        raise InvalidArgumentError(f"the map leaves group {empty[0]} empty; drop its column")
+    if weights.nnz == n_states and np.array_equal(np.diff(weights.indptr), np.ones(n_states)):
+        return from_labels(weights.indices, weights.shape[1])
+    return Mapping(weights, None)
