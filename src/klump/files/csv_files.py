@@ -189,7 +189,8 @@ def _require_no_repetition(
 def _read_matrix(first: list[str], table: _Table) -> Contents:
     header = first if any(_number(cell) is None for cell in first) else None
     header_line = table.line
-    leading, rows, lines = [], [], []
+    leading, lines = [], []
+    rows: list[NDArray[np.float64]] = []
     for record in table if header else chained([first], table):
         if rows and len(record) != len(rows[0]) + 1:
             raise _ragged(record, len(rows[0]) + 1, table.line)

@@ -39,9 +39,9 @@ def read(path: Path, *, add_up: bool) -> Contents:
 def write(chain: MarkovChain, path: Path) -> None:
     """Write a chain, uncompressed: compression takes a hundred times as long and saves little."""
     matrix: Any = chain.transition_matrix
-    names = _names_entry(chain.states) if chain.has_names else {}
+    content: dict[str, Any] = _names_entry(chain.states) if chain.has_names else {}
     if chain.is_sparse:
-        entries = {
+        content |= {
             "indices": matrix.indices,
             "indptr": matrix.indptr,
             "format": np.array(b"csr"),
@@ -50,10 +50,10 @@ def write(chain: MarkovChain, path: Path) -> None:
             "_is_array": np.array(True),
         }
     else:
-        entries = {"transition_matrix": matrix}
+        content["transition_matrix"] = matrix
     # An open file, because NumPy appends a suffix of its own to names like "model.NPZ".
     with path.open("wb") as file:
-        np.savez(file, **entries, **names)
+        np.savez(file, **content)
 
 
 def _require_archive(path: Path) -> None:
@@ -124,7 +124,7 @@ def _read_names(archive: Any) -> list[Hashable] | None:
     return None
 
 
-def _names_entry(states: Sequence[Hashable]) -> dict[str, NDArray[Any]]:
+def _names_entry(states: Sequence[Hashable]) -> dict[str, Any]:
     # type(...) is, because True would come back as 1; NumPy drops NULs at the end of a text.
     if all(type(name) is str and not name.endswith("\0") for name in states):
         return {"states": np.array(states, dtype=np.str_)}
@@ -138,7 +138,7 @@ def _names_entry(states: Sequence[Hashable]) -> dict[str, NDArray[Any]]:
     return {"states_json": np.array([json.dumps(name) for name in states], dtype=np.str_)}
 
 
-def _from_json(text: str) -> Hashable:
+def _from_json(text: str) -> Any:
     return _with_tuples(json.loads(text))
 
 
