@@ -536,7 +536,23 @@ def sweep(
 
 
 @njit(**KERNEL)
-def exchange_singletons(problem: Problem, table: Table, work: Work, beta: float, tolerance: float) -> tuple[int, float]:
+def best_newcomer(
+    problem: Problem, table: Table, work: Work, beta: float, y: int, but: int
+) -> tuple[int, float]:
+    """State (other than ``but``, and not the last of its group) that is cheapest to move to group y, and its gain."""
+    new, best = -1, np.inf
+    for x in range(table.labels.size):
+        if x != but and table.labels[x] != y and table.size[table.labels[x]] > 1:
+            _evaluate(problem, table, beta, x, -1, work)
+            if work.gain[y] < best:
+                new, best = x, work.gain[y]
+    return new, best
+
+
+@njit(**KERNEL)
+def exchange_singletons(
+    problem: Problem, table: Table, work: Work, beta: float, tolerance: float
+) -> tuple[int, float]:
     """For each group of one, put its state elsewhere and the best other state in its place, if that pays."""
     moves, change = 0, 0.0
     for y in range(table.size.size):
@@ -551,19 +567,22 @@ def exchange_singletons(problem: Problem, table: Table, work: Work, beta: float,
             continue
         price = work.gain[refuge]
         _move(problem, table, beta, old, refuge, work)
-        new, best = -1, -price - tolerance
-        for x in range(table.labels.size):
-            if x != old and table.size[table.labels[x]] > 1:
-                _evaluate(problem, table, beta, x, -1, work)
-                if work.gain[y] < best:
-                    new, best = x, work.gain[y]
-        if new >= 0:
+        new, gain = best_newcomer(problem, table, work, beta, y, old)
+        if new >= 0 and price + gain < -tolerance:
             _move(problem, table, beta, new, y, work)
-            change += price + best
+            change += price + gain
             moves += 1
         else:
             _move(problem, table, beta, old, y, work)
     return moves, change
+
+
+@njit(**KERNEL)
+def split_off(problem: Problem, table: Table, work: Work, beta: float) -> None:
+    """From all states in group 0: fill each other group with the state that is cheapest to take out."""
+    for y in range(1, table.size.size):
+        new = best_newcomer(problem, table, work, beta, y, -1)[0]
+        _move(problem, table, beta, new, y, work)
 
 
 @njit(**KERNEL)

@@ -1,0 +1,248 @@
+"""Ask for an aggregation: checks the question, calls the search, wraps the answer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib import metadata
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+
+from klump import __version__
+from klump.aggregation.aggregation import Aggregation, AggregationPath
+from klump.aggregation.costs import checked_beta
+from klump.aggregation.mapping import as_mapping, from_labels
+from klump.chain import ChainLike, MarkovChain, as_chain
+from klump.errors import InvalidArgumentError
+from klump.search.annealing import annealing_path
+from klump.search.method import Found, Labels, Progress, Task
+from klump.search.registry import METHODS
+
+
+def aggregate(
+    chain: ChainLike,
+    n_states: int,
+    beta: float = 0.5,
+    method: str = "auto",
+    n_init: int = 20,
+    random_state: Any = 0,
+    n_jobs: int | None = None,
+    *,
+    initial: Any = None,
+    step: float = 0.1,
+    max_sweeps: int = 100,
+    allow_empty: bool = False,
+    progress: Progress | None = None,
+) -> Aggregation:
+    """Aggregate a chain to exactly ``n_states`` groups.
+
+    Parameters
+    ----------
+    chain
+        A MarkovChain, a transition matrix (dense or sparse), or an object with one.
+    n_states
+        The number of groups wanted.
+    beta
+        What to preserve: 0 lumpability (a Markov aggregate), 1/2 predictability, 1 the information bottleneck.
+    method
+        ``"auto"`` (a portfolio of searches, the best answer), ``"sequential"`` (Algorithm 1) or ``"annealing"``
+        (Algorithm 2).
+    n_init
+        Restarts of the sequential and annealing methods, also within ``"auto"``.
+    random_state
+        Seed. The same seed gives the same answer, whatever ``n_jobs`` and the joblib backend are.
+    n_jobs
+        Parallel starts, as in joblib; threads unless ``joblib.parallel_config`` says otherwise.
+    initial
+        A map to start from (labels for each state, ``n_states`` groups).
+    step
+        Step of beta in annealing.
+    max_sweeps
+        Limit of sweeps for each descent of Algorithm 1.
+    allow_empty
+        Let groups run empty, as the paper's algorithms do; the answer may then have fewer groups than asked for.
+        Not for ``"auto"``.
+    progress
+        Called with the number of finished and of planned steps and the best cost so far.
+
+    Returns
+    -------
+    Aggregation
+        On Ctrl-C the best found until then, marked ``interrupted``.
+
+    Notes
+    -----
+    On chains whose sweeps are cheap enough (a thousand dense states, say) ``"auto"`` runs every other method with
+    the same seed first, so it is never costlier; on larger ones it relies on its own multilevel search.
+
+    Examples
+    --------
+    >>> P = [[0.5, 0.4, 0.1, 0.0], [0.4, 0.5, 0.0, 0.1], [0.1, 0.0, 0.4, 0.5], [0.0, 0.1, 0.5, 0.4]]
+    >>> aggregate(P, 2, beta=0.8).groups
+    [(0, 1), (2, 3)]
+    """
+    chain = as_chain(chain)
+    if method not in METHODS:
+        raise InvalidArgumentError(f"method={method!r} is not known; choose one of {', '.join(METHODS)}")
+    if allow_empty and method == "auto":
+        raise InvalidArgumentError("allow_empty=True is for the paper's algorithms; pass method='annealing' with it")
+    options = Options(n_init, random_state, n_jobs, initial, step, max_sweeps, allow_empty, progress)
+    task = options.task(chain, n_states, checked_beta(beta))
+    found = METHODS[method](task)
+    return _answer(task, found, method, task.beta, heaviest_first(task, found.labels))
+
+
+def beta_path(
+    chain: ChainLike,
+    n_states: int,
+    betas: Sequence[float] | None = None,
+    n_init: int = 20,
+    random_state: Any = 0,
+    n_jobs: int | None = None,
+    *,
+    initial: Any = None,
+    step: float = 0.1,
+    max_sweeps: int = 100,
+    allow_empty: bool = False,
+    progress: Progress | None = None,
+) -> AggregationPath:
+    """Anneal once (Algorithm 2) and keep the aggregation at each beta.
+
+    The parameters are those of :func:`aggregate`; ``betas`` are sorted downwards and default to 1, 0.9, ..., 0.
+    Between them the run also stops at 1, 1 - ``step``, 1 - 2 ``step``, ..., so that each answer is the one that
+    ``method="annealing"`` finds for that beta.
+
+    Examples
+    --------
+    >>> P = [[0.5, 0.4, 0.1, 0.0], [0.4, 0.5, 0.0, 0.1], [0.1, 0.0, 0.4, 0.5], [0.0, 0.1, 0.5, 0.4]]
+    >>> [answer.groups for answer in beta_path(P, 2, betas=[1, 0.5])]
+    [[(0, 1), (2, 3)], [(0, 1), (2, 3)]]
+    """
+    chain = as_chain(chain)
+    wanted = [1.0 - 0.1 * i for i in range(10)] + [0.0] if betas is None else [checked_beta(b) for b in betas]
+    if not wanted:
+        raise InvalidArgumentError("betas is empty; give at least one beta between 0 and 1")
+    wanted = sorted({round(beta, 12) for beta in wanted}, reverse=True)
+    options = Options(n_init, random_state, n_jobs, initial, step, max_sweeps, allow_empty, progress)
+    task = options.task(chain, n_states, wanted[-1])
+    path = annealing_path(task, wanted)
+    renumber = heaviest_first(task, path[0].labels)
+    return AggregationPath(
+        tuple(_answer(task, found, "annealing", beta, renumber) for beta, found in zip(wanted, path, strict=True))
+    )
+
+
+@dataclass(frozen=True)
+class Options:
+    """What steers a search, as the user gave it."""
+
+    n_init: Any
+    random_state: Any
+    n_jobs: int | None
+    initial: Any
+    step: Any
+    max_sweeps: Any
+    allow_empty: bool
+    progress: Progress | None
+
+    def task(self, chain: MarkovChain, n_states: Any, beta: float) -> Task:
+        """Check everything and put it together."""
+        n_groups = _checked_groups(n_states, chain)
+        return Task(
+            chain,
+            n_groups,
+            beta,
+            _checked_count("n_init", self.n_init),
+            checked_seed(self.random_state),
+            self.n_jobs,
+            _checked_initial(self.initial, chain, n_groups),
+            _checked_count("max_sweeps", self.max_sweeps),
+            _checked_step(self.step),
+            self.allow_empty,
+            self.progress,
+        )
+
+
+def heaviest_first(task: Task, labels: Labels) -> Labels:
+    """New number of each group so that they are ordered by mass, then by their first state."""
+    mass = np.bincount(labels, weights=task.chain.stationary_distribution, minlength=task.n_groups)
+    first = np.full(task.n_groups, len(labels))
+    np.minimum.at(first, labels, np.arange(len(labels)))
+    order = np.lexsort((first, -np.round(mass, 12)))
+    numbers = np.empty(task.n_groups, dtype=np.int32)
+    numbers[order] = np.arange(task.n_groups)
+    return numbers
+
+
+def _answer(task: Task, found: Found, method: str, beta: float, renumber: Labels) -> Aggregation:
+    labels = renumber[found.labels]
+    n_groups = task.n_groups
+    if task.allow_empty:
+        kept, labels = np.unique(labels, return_inverse=True)
+        n_groups = len(kept)
+    return Aggregation(
+        task.chain,
+        from_labels(labels, n_groups),
+        beta,
+        method,
+        task.seed,
+        found.trace,
+        found.interrupted,
+        versions(),
+    )
+
+
+@cache
+def versions() -> tuple[tuple[str, str], ...]:
+    """Versions of what results depend on."""
+    others = tuple((name, metadata.version(name)) for name in ("numpy", "scipy", "numba"))
+    return (("klump", __version__), *others)
+
+
+def checked_seed(random_state: Any) -> int:
+    """Turn a seed, a generator or None into a seed that can be written down."""
+    if isinstance(random_state, bool):
+        raise InvalidArgumentError(f"random_state={random_state!r} is not a seed; pass a whole number")
+    if random_state is None:
+        return int(np.random.SeedSequence().generate_state(1)[0])
+    if isinstance(random_state, Integral) and random_state >= 0:
+        return int(random_state)
+    if isinstance(random_state, np.random.Generator):
+        return int(random_state.integers(2**32))
+    if isinstance(random_state, np.random.RandomState):
+        return int(random_state.randint(2**31))
+    raise InvalidArgumentError(f"random_state={random_state!r} is not a seed; pass a whole number, 0 or more")
+
+
+def _checked_groups(n_states: Any, chain: MarkovChain) -> int:
+    if isinstance(n_states, bool) or not isinstance(n_states, Integral):
+        raise InvalidArgumentError(f"n_states={n_states!r} must be a whole number of groups")
+    if not 1 <= n_states <= chain.n_states:
+        raise InvalidArgumentError(f"n_states={n_states} must lie between 1 and the chain's {chain.n_states} states")
+    return int(n_states)
+
+
+def _checked_count(name: str, value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
+        raise InvalidArgumentError(f"{name}={value!r} must be a whole number, 1 or more")
+    return int(value)
+
+
+def _checked_step(step: Any) -> float:
+    if not 0.0 < step <= 1.0:
+        raise InvalidArgumentError(f"step={step!r} must lie in (0, 1]")
+    return float(step)
+
+
+def _checked_initial(initial: Any, chain: MarkovChain, n_states: int) -> Labels | None:
+    if initial is None:
+        return None
+    mapping = as_mapping(initial, chain.n_states)
+    if mapping.labels is None:
+        raise InvalidArgumentError("initial must be a deterministic map: one group for each state")
+    if mapping.n_groups != n_states:
+        raise InvalidArgumentError(f"initial has {mapping.n_groups} groups, but n_states={n_states}")
+    return mapping.labels

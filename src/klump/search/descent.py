@@ -1,0 +1,63 @@
+"""Algorithm 1 from given labels, at a sequence of betas: the step that all methods share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from klump.search.kernels.tables import Problem
+from klump.search.method import Labels
+from klump.search.problem import make_table, make_work
+
+# A move must lower the cost by more than the rounding of the sums it is computed from.
+TOLERANCE = 1e-14
+
+
+def descend(
+    problem: Problem,
+    labels: Labels,
+    n_groups: int,
+    betas: Sequence[float],
+    order: NDArray[np.int64],
+    *,
+    max_sweeps: int,
+    allow_empty: bool = False,
+    exchange: bool = False,
+) -> tuple[list[Labels], list[NDArray[np.float64]]]:
+    """Sweep until nothing moves at each beta in turn; the labels and the trace (up to a constant) of each."""
+    from klump.search.kernels import descent as kernels
+
+    table, work = make_table(problem, labels, n_groups), make_work(n_groups)
+    found, traces = [], []
+    for beta in betas:
+        trace = np.zeros(max_sweeps + 1)
+        done = kernels.descend(
+            problem, table, work, float(beta), order, TOLERANCE, allow_empty, exchange, trace
+        )
+        found.append(table.labels.copy())
+        traces.append(trace[: done + 1])
+    return found, traces
+
+
+def random_labels(n_states: int, n_groups: int, rng: np.random.Generator, *, allow_empty: bool) -> Labels:
+    """Draw a random map; unless groups may be empty, each gets a member."""
+    labels = rng.integers(0, n_groups, n_states).astype(np.int32)
+    if not allow_empty:
+        labels[rng.permutation(n_states)[:n_groups]] = np.arange(n_groups)
+    return labels
+
+
+def without_empty_groups(labels: Labels, n_groups: int) -> Labels:
+    """Give each empty group one state of the group that is largest then."""
+    size = np.bincount(labels, minlength=n_groups)
+    if size.min() > 0:
+        return labels
+    labels = labels.copy()
+    for empty in np.flatnonzero(size == 0):
+        donor = int(np.argmax(size))
+        labels[np.flatnonzero(labels == donor)[-1]] = empty
+        size[donor] -= 1
+        size[empty] += 1
+    return labels

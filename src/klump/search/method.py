@@ -1,0 +1,97 @@
+"""The one seam of the search: what a method is given and what it gives back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from klump import information
+from klump.chain import MarkovChain
+from klump.search.kernels.tables import Problem
+from klump.search.problem import make_problem
+
+Labels = NDArray[np.int32]
+Progress = Callable[[int, int, float], None]
+
+# Costs that differ by less than this are equal: the same partition reached by another way differs in rounding.
+EQUAL = 1e-12
+
+
+@dataclass(frozen=True)
+class Task:
+    """A chain, a number of groups and a beta, with everything that steers a search.
+
+    All values are validated before a task is made.
+    """
+
+    chain: MarkovChain
+    n_groups: int
+    beta: float
+    n_init: int = 20
+    seed: int = 0
+    n_jobs: int | None = None
+    initial: Labels | None = None
+    max_sweeps: int = 100
+    step: float = 0.1
+    allow_empty: bool = False
+    progress: Progress | None = field(default=None, compare=False)
+
+    @cached_property
+    def problem(self) -> Problem:
+        """The chain as the kernels see it."""
+        return make_problem(self.chain)
+
+    @cached_property
+    def _offset(self) -> tuple[float, float]:
+        mu = self.chain.stationary_distribution
+        return self.chain.redundancy_rate, float(np.sum(information.xlog2x(mu)))
+
+    def offset(self, beta: float) -> float:
+        """Constant that the kernels leave out of C_beta."""
+        redundancy, entropy = self._offset
+        return beta * redundancy - (1.0 - 2.0 * beta) * entropy
+
+    def rng(self, *key: int) -> np.random.Generator:
+        """Random numbers that depend on the seed and the key alone, not on who asks first."""
+        return np.random.default_rng([self.seed, *key])
+
+    def report(self, done: int, total: int, best: float) -> None:
+        """Tell whoever watches how far the search is."""
+        if self.progress is not None:
+            self.progress(done, total, best)
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """A map and its cost; ``trace`` is the cost after each sweep of the last descent."""
+
+    labels: Labels
+    cost: float
+    trace: tuple[float, ...] = ()
+    interrupted: bool = False
+
+
+class Method(Protocol):
+    """A way to search."""
+
+    def __call__(self, task: Task) -> Found:
+        """Find labels with exactly ``task.n_groups`` groups."""
+        ...
+
+
+def better(a: Found | None, b: Found) -> Found:
+    """Keep the cheaper one; the first among equals."""
+    return b if a is None or b.cost < a.cost - EQUAL else a
+
+
+def run_all(task: Task, function: Callable[..., Any], calls: Iterable[tuple[Any, ...]]) -> Iterator[Any]:
+    """Run independent calls and yield their results in order: threads, or the engine joblib is set to."""
+    import joblib
+
+    engine = joblib.Parallel(n_jobs=task.n_jobs, prefer="threads", return_as="generator")
+    yield from engine(joblib.delayed(function)(*call) for call in calls)

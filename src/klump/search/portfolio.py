@@ -1,0 +1,246 @@
+"""``"auto"``: many different starts, the same local search from each, then iterated local search on the best.
+
+Every budget is a count, never a clock: the same seed gives the same answer on any machine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from klump.chain.validation import Matrix
+from klump.search.annealing import annealing, schedule
+from klump.search.descent import descend, random_labels, without_empty_groups
+from klump.search.kernels.tables import Problem
+from klump.search.method import EQUAL, Found, Labels, Method, Task, better, run_all
+from klump.search.multilevel import multilevel
+from klump.search.problem import make_table, make_work
+from klump.search.sequential import sequential
+from klump.search.starts import Embeddings, by_rows, spectral_embeddings
+
+_KEY_START, _KEY_EMBEDDING, _KEY_IMPROVE = 3, 4, 5
+# Sweeps that cost more logarithms than this leave no room for dozens of starts.
+_AFFORDABLE = 20_000_000
+# Logarithms that the whole search may take, apart from the methods that it must include.
+_BUDGET = 600_000_000
+_N_ELITE = 3
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How much the portfolio tries."""
+
+    rounds: int
+    starts: int
+    failures: int
+
+
+@dataclass(frozen=True)
+class Ingredients:
+    """What a start or an improvement needs, and nothing else: it may be sent to another process."""
+
+    problem: Problem
+    transition_matrix: Matrix
+    embeddings: Embeddings
+    n_groups: int
+    beta: float
+    step: float
+    max_sweeps: int
+    offset: float
+    seed: int
+
+    def settle(self, labels: Labels, rng: np.random.Generator, betas: list[float] | None = None) -> Found:
+        """Local search in random order, at the betas given (last the target)."""
+        found, traces = descend(
+            self.problem,
+            labels,
+            self.n_groups,
+            betas or [self.beta],
+            rng.permutation(self.problem.mu.size),
+            max_sweeps=self.max_sweeps,
+            exchange=True,
+        )
+        trace = tuple((traces[-1] + self.offset).tolist())
+        return Found(found[-1], trace[-1], trace)
+
+
+def sweep_cost(task: Task) -> float:
+    """Estimate the logarithms of one sweep."""
+    n, k = task.chain.n_states, task.n_groups
+    transitions = task.chain.n_transitions
+    into = 0 if task.beta == 0.5 else transitions * k
+    between = 0 if task.beta == 1.0 else 3 * n * min(k, max(1, transitions // n)) * k
+    return into + between + transitions
+
+
+def effort(task: Task) -> Effort:
+    """Divide the budget by what a sweep costs."""
+    share = _BUDGET / sweep_cost(task)
+    return Effort(
+        rounds=int(np.clip(share / 3000, 1, 4)),
+        starts=int(np.clip(share / 30, 6, 60)),
+        failures=int(np.clip(share / 100, 3, 40)),
+    )
+
+
+def portfolio(task: Task) -> Found:
+    """Search as well as the size allows."""
+    n, k = task.chain.n_states, task.n_groups
+    if k in (1, n):
+        return _only_answer(task)
+    if sweep_cost(task) > _AFFORDABLE:
+        return multilevel(task)
+    return _Search(task).run()
+
+
+def _only_answer(task: Task) -> Found:
+    labels = np.arange(task.chain.n_states, dtype=np.int32) % task.n_groups
+    found, traces = descend(task.problem, labels, task.n_groups, [task.beta], np.arange(0), max_sweeps=1)
+    trace = tuple((traces[0] + task.offset(task.beta)).tolist())
+    return Found(found[0], trace[-1], trace)
+
+
+class _Search:
+    """One run of the portfolio: the best so far, the elite, and the count of steps."""
+
+    def __init__(self, task: Task) -> None:
+        self.task = task
+        self.effort = effort(task)
+        self.best: Found | None = None
+        self.elite: dict[bytes, Found] = {}
+        self.done = 0
+        included: tuple[Method, ...] = (sequential, annealing)
+        self.included = included
+        self.total = len(included) + 1 + self.effort.rounds * (self.effort.starts + _N_ELITE)
+
+    def run(self) -> Found:
+        """Run to the end, or until Ctrl-C once there is an answer."""
+        interrupted = False
+        try:
+            self._run()
+        except KeyboardInterrupt:
+            if self.best is None:
+                raise
+            interrupted = True
+        assert self.best is not None
+        return Found(self.best.labels, self.best.cost, self.best.trace, interrupted)
+
+    def _run(self) -> None:
+        task = self.task
+        ingredients = _ingredients(task)
+        for number, method in enumerate(self.included):
+            found = method(_quietly(task))
+            if found.interrupted:
+                self._take([found])
+                raise KeyboardInterrupt
+            self._take([found, ingredients.settle(found.labels, task.rng(_KEY_START, 0, number))])
+        if task.initial is not None:
+            self._take([ingredients.settle(task.initial, task.rng(_KEY_START, 1))])
+        for round_number in range(self.effort.rounds):
+            first = round_number * self.effort.starts
+            calls = ((ingredients, first + i) for i in range(self.effort.starts))
+            self._take(run_all(task, start, calls))
+            chosen = sorted(self.elite.values(), key=lambda found: found.cost)[:_N_ELITE]
+            self.elite = {}
+            improving = (
+                (ingredients, found, round_number * _N_ELITE + i, self.effort.failures)
+                for i, found in enumerate(chosen)
+            )
+            self._take(run_all(task, improve, improving))
+
+    def _take(self, results: Iterable[Found]) -> None:
+        for found in results:
+            self.best = better(self.best, found)
+            self.elite.setdefault(_partition(found.labels), found)
+            self.done += 1
+            self.task.report(min(self.done, self.total), self.total, self.best.cost)
+
+
+def _quietly(task: Task) -> Task:
+    """The same task for a method within the portfolio, which reports for it."""
+    from dataclasses import replace
+
+    return replace(task, progress=None)
+
+
+def _ingredients(task: Task) -> Ingredients:
+    return Ingredients(
+        task.problem,
+        task.chain.transition_matrix,
+        spectral_embeddings(task.chain, task.n_groups, task.rng(_KEY_EMBEDDING)),
+        task.n_groups,
+        task.beta,
+        task.step,
+        task.max_sweeps,
+        task.offset(task.beta),
+        task.seed,
+    )
+
+
+def _partition(labels: Labels) -> bytes:
+    """Equal for equal partitions, whatever their groups are called."""
+    _, first, inverse = np.unique(labels, return_index=True, return_inverse=True)
+    return np.argsort(np.argsort(first))[inverse].astype(np.int32).tobytes()
+
+
+def start(ingredients: Ingredients, number: int) -> Found:
+    """Start number so-and-so of the portfolio: spectral ones alternate with all others."""
+    rng = np.random.default_rng([ingredients.seed, _KEY_START, 2, number])
+    n, k = ingredients.problem.mu.size, ingredients.n_groups
+    turn, spectral = divmod(number, 2)
+    if spectral:
+        which = turn % len(ingredients.embeddings.coordinates)
+        return ingredients.settle(ingredients.embeddings.cluster(which, k, rng), rng)
+    if turn == 0 and ingredients.beta < 0.5:
+        return ingredients.settle(_split_off(ingredients), rng)
+    if turn % 4 == 3:
+        labels = random_labels(n, k, rng, allow_empty=False)
+        return ingredients.settle(labels, rng, schedule([ingredients.beta], ingredients.step))
+    if turn % 4 == 1:
+        return ingredients.settle(random_labels(n, k, rng, allow_empty=False), rng)
+    matrix = ingredients.transition_matrix
+    return ingredients.settle(by_rows(lambda W: np.asarray(matrix @ W), ingredients.problem.mu, k, rng), rng)
+
+
+def _split_off(ingredients: Ingredients) -> Labels:
+    """Single states split off one large group: what is cheapest when little need be kept."""
+    from klump.search.kernels import descent as kernels
+
+    k = ingredients.n_groups
+    table = make_table(ingredients.problem, np.zeros(ingredients.problem.mu.size), k)
+    kernels.build(ingredients.problem, table)
+    kernels.split_off(ingredients.problem, table, make_work(k), ingredients.beta)
+    return table.labels
+
+
+def improve(ingredients: Ingredients, found: Found, number: int, failures: int) -> Found:
+    """Iterated local search: disturb, settle, keep if better; stop after so many failures in a row."""
+    rng = np.random.default_rng([ingredients.seed, _KEY_IMPROVE, number])
+    failed = 0
+    while failed < failures:
+        disturbed = _disturbed(found.labels, ingredients.n_groups, rng)
+        other = ingredients.settle(disturbed, rng)
+        if other.cost < found.cost - EQUAL:
+            found, failed = other, 0
+        else:
+            failed += 1
+    return found
+
+
+def _disturbed(labels: Labels, n_groups: int, rng: np.random.Generator) -> Labels:
+    """Merge two groups and split one, or relabel some states."""
+    labels = labels.copy()
+    if n_groups > 1 and rng.random() < 0.3:
+        a, b = rng.choice(n_groups, 2, replace=False)
+        labels[labels == a] = b
+        members = np.flatnonzero(labels == rng.choice(np.delete(np.arange(n_groups), a)))
+        labels[members[rng.random(members.size) < 0.5]] = a
+    else:
+        chosen = rng.random(labels.size) < rng.uniform(0.02, 0.3)
+        chosen[rng.integers(labels.size)] = True
+        labels[chosen] = rng.integers(0, n_groups, int(chosen.sum()))
+    return without_empty_groups(labels, n_groups)
+
+

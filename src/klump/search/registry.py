@@ -1,0 +1,14 @@
+"""The methods by name. A new method is one file and one line here."""
+
+from __future__ import annotations
+
+from klump.search.annealing import annealing
+from klump.search.method import Method
+from klump.search.portfolio import portfolio
+from klump.search.sequential import sequential
+
+METHODS: dict[str, Method] = {
+    "auto": portfolio,
+    "sequential": sequential,
+    "annealing": annealing,
+}
