@@ -101,6 +101,24 @@ class MarkovChain:
         self.__dict__["applied"] = tuple(applied)
         self.__dict__["_names"] = names
 
+    @classmethod
+    def _restored(
+        cls,
+        matrix: Matrix,
+        stationary_distribution: NDArray[np.float64],
+        names: tuple[Hashable, ...] | None,
+        original_index: NDArray[np.intp],
+        applied: tuple[str, ...],
+    ) -> MarkovChain:
+        """Chain from parts that an earlier one was saved in: checked by the caller, and kept bit for bit."""
+        chain = cls.__new__(cls)
+        chain.__dict__["transition_matrix"] = _read_only(matrix)
+        chain.__dict__["stationary_distribution"] = _read_only(stationary_distribution)
+        chain.__dict__["original_index"] = _read_only(original_index)
+        chain.__dict__["applied"] = applied
+        chain.__dict__["_names"] = names
+        return chain
+
     def __setattr__(self, name: str, value: Any) -> None:
         raise AttributeError(f"a MarkovChain is immutable: {name} cannot be set; build a new chain")
 
