@@ -1,0 +1,376 @@
+"""Slow textbook versions of everything that klump computes cleverly.
+
+Nothing here imports klump, and nothing here is clever: definitions become loops, sums run over all states,
+searches over all partitions. ``P`` is a transition matrix, ``mu`` its stationary law, ``W`` a stochastic map
+(states x groups) and ``labels`` a deterministic one; all are dense. Everything is in bits.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from fractions import Fraction
+
+import numpy as np
+
+TIE = 1e-12  # costs that differ by less are the same cost, written down in another order
+
+
+# Chains
+
+
+def stationary_law(P):
+    """The law mu with mu P = mu, by Gaussian elimination on exact fractions.
+
+    Floating-point rows hardly ever sum to exactly 1, so the balance of each state is written with what leaves
+    it: the sum over x of mu[x] P[x, y] for x other than y equals mu[y] times the sum of P[y, z] for z other
+    than y.
+    """
+    n = len(P)
+    exact = [[Fraction(float(P[x][y])) for y in range(n)] for x in range(n)]
+    rows = []
+    for y in range(n - 1):  # the balance of the last state follows from the others
+        leaves = sum(exact[y][z] for z in range(n) if z != y)
+        rows.append([-leaves if x == y else exact[x][y] for x in range(n)] + [Fraction(0)])
+    rows.append([Fraction(1)] * n + [Fraction(1)])
+    for column in range(n):
+        pivot = next(row for row in range(column, n) if rows[row][column] != 0)
+        rows[column], rows[pivot] = rows[pivot], rows[column]
+        divisor = rows[column][column]
+        rows[column] = [value / divisor for value in rows[column]]
+        for row in range(n):
+            if row != column and rows[row][column] != 0:
+                factor = rows[row][column]
+                rows[row] = [a - factor * b for a, b in zip(rows[row], rows[column], strict=True)]
+    return np.array([float(rows[x][n]) for x in range(n)])
+
+
+def is_reversible(P, mu, tolerance=1e-12):
+    """Detailed balance: mu[x] P[x, y] = mu[y] P[y, x] for all pairs."""
+    n = len(mu)
+    return all(
+        abs(mu[x] * P[x][y] - mu[y] * P[y][x]) <= tolerance for x, y in itertools.product(range(n), repeat=2)
+    )
+
+
+# Information
+
+
+def entropy(p):
+    """H(Z): minus the sum of p(z) log2 p(z) over all z with p(z) > 0."""
+    return -math.fsum(mass * math.log2(mass) for mass in np.ravel(p) if mass > 0)
+
+
+def conditional_entropy(joint):
+    """H(B|A): the sum over a of p(a) times the entropy of the law of B given a; ``joint[a, b]``."""
+    total = []
+    for row in np.asarray(joint):
+        mass = math.fsum(row)
+        if mass > 0:
+            total.append(mass * entropy([value / mass for value in row]))
+    return math.fsum(total)
+
+
+def mutual_information(joint):
+    """I(A;B): the sum over a, b of p(a, b) log2 [p(a, b) / (p(a) p(b))]."""
+    joint = np.asarray(joint)
+    left = [math.fsum(row) for row in joint]
+    right = [math.fsum(column) for column in joint.T]
+    return math.fsum(
+        joint[a][b] * (math.log2(joint[a][b]) - math.log2(left[a]) - math.log2(right[b]))
+        for a in range(len(left))
+        for b in range(len(right))
+        if joint[a][b] > 0
+    )
+
+
+def divergence(p, q):
+    """D(p||q): the sum of p(z) log2 [p(z) / q(z)] over all z with p(z) > 0."""
+    return math.fsum(a * (math.log2(a) - math.log2(b)) for a, b in zip(p, q, strict=True) if a > 0)
+
+
+def total_variation(p, q):
+    """The largest difference between the probabilities that two laws give to one event, over all events."""
+    outcomes = range(len(p))
+    return max(math.fsum(p[z] - q[z] for z in event) for event in subsets(outcomes))
+
+
+def subsets(items):
+    """All subsets, the empty one included."""
+    items = list(items)
+    for size in range(len(items) + 1):
+        yield from itertools.combinations(items, size)
+
+
+# Maps, and the laws of what is seen through them
+
+
+def indicator(labels, k):
+    """The deterministic map as a matrix: W[x, y] = 1 if and only if y = g(x)."""
+    W = np.zeros((len(labels), k))
+    for x, y in enumerate(labels):
+        W[x, y] = 1.0
+    return W
+
+
+def joint_of_states(P, mu):
+    """p(X1 = x1, X2 = x2) = mu[x1] P[x1, x2]."""
+    n = len(mu)
+    return np.array([[mu[x1] * P[x1][x2] for x2 in range(n)] for x1 in range(n)])
+
+
+def joint_of_state_and_group(P, mu, W):
+    """p(X1 = x1, Y2 = y): the sum over x2 of p(x1, x2) W[x2, y]."""
+    J, n, k = joint_of_states(P, mu), len(mu), W.shape[1]
+    return np.array(
+        [[math.fsum(J[x1, x2] * W[x2, y] for x2 in range(n)) for y in range(k)] for x1 in range(n)]
+    )
+
+
+def joint_of_groups(P, mu, W):
+    """p(Y1 = y, Y2 = z): the sum over x1, x2 of W[x1, y] p(x1, x2) W[x2, z]."""
+    J, n, k = joint_of_states(P, mu), len(mu), W.shape[1]
+    pairs = list(itertools.product(range(n), repeat=2))
+    return np.array(
+        [[math.fsum(W[x1, y] * J[x1, x2] * W[x2, z] for x1, x2 in pairs) for z in range(k)] for y in range(k)]
+    )
+
+
+def group_law(mu, W):
+    """nu[y]: the sum over x of mu[x] W[x, y]."""
+    return np.array([math.fsum(mu[x] * W[x, y] for x in range(len(mu))) for y in range(W.shape[1])])
+
+
+def aggregated_matrix(P, mu, W):
+    """Q[y, z] = p(Y2 = z | Y1 = y) = p(y, z) / p(y), the best Markov approximation (Corollary 1)."""
+    joint = joint_of_groups(P, mu, W)
+    return np.array([[value / math.fsum(row) for value in row] for row in joint])
+
+
+def divergence_rate_to(P, mu, W, Q):
+    """Between the pairs (Y1, Y2) and a Markov chain with matrix Q: sum of p(y, z) log2 [p(z|y) / Q[y, z]].
+
+    The divergence rate of Y from that chain is this plus H(Y2|Y1) minus the entropy rate of Y, which does not
+    depend on Q.
+    """
+    joint, best = joint_of_groups(P, mu, W), aggregated_matrix(P, mu, W)
+    k = len(joint)
+    return math.fsum(
+        joint[y, z] * (math.log2(best[y, z]) - math.log2(Q[y][z]))
+        for y, z in itertools.product(range(k), repeat=2)
+        if joint[y, z] > 0
+    )
+
+
+# Costs
+
+
+def lumpability(P, mu, W):
+    """C_L = H(Y2|Y1) - H(Y2|X1)."""
+    return conditional_entropy(joint_of_groups(P, mu, W)) - conditional_entropy(
+        joint_of_state_and_group(P, mu, W)
+    )
+
+
+def predictability(P, mu, W):
+    """C_P = I(X1;X2) - I(Y1;Y2)."""
+    return mutual_information(joint_of_states(P, mu)) - mutual_information(joint_of_groups(P, mu, W))
+
+
+def bottleneck(P, mu, W):
+    """C_IB = I(X1;X2|Y2): the sum of p(x1, x2, y) log2 [p(x1, x2|y) / (p(x1|y) p(x2|y))], y seen for x2."""
+    J, n, k = joint_of_states(P, mu), len(mu), W.shape[1]
+    total = []
+    for y in range(k):
+        law = np.array([[J[x1, x2] * W[x2, y] for x2 in range(n)] for x1 in range(n)])
+        mass = math.fsum(law.ravel())
+        if mass > 0:
+            total.append(mass * mutual_information(law / mass))
+    return math.fsum(total)
+
+
+def cost(P, mu, W, beta):
+    """C_beta = (1 - 2 beta) C_L + beta C_P."""
+    return (1 - 2 * beta) * lumpability(P, mu, W) + beta * predictability(P, mu, W)
+
+
+def cost_of_labels(P, mu, labels, k, beta):
+    """C_beta of a deterministic map; groups may be empty."""
+    return cost(P, mu, indicator(labels, k), beta)
+
+
+# Guarantees
+
+
+def exact_epsilon(P, mu, labels, k):
+    """Least epsilon of Definition 3 for the relation of the map (proof of Proposition 1).
+
+    The largest value, over all states x and all sets B of groups, of the sum over y in B of Q[g(x), y] minus
+    the sum of P[x, x'] over all x' whose group is in B.
+    """
+    Q = aggregated_matrix(P, mu, indicator(labels, k))
+    worst = 0.0
+    for x in range(len(mu)):
+        for chosen in subsets(range(k)):
+            there = math.fsum(P[x][other] for other in range(len(mu)) if labels[other] in chosen)
+            worst = max(worst, math.fsum(Q[labels[x], y] for y in chosen) - there)
+    return worst
+
+
+def epsilon_bound(P, mu, labels, k):
+    """Proposition 1: the square root of ln(2) C_L / (2 min mu)."""
+    return math.sqrt(math.log(2) * max(lumpability(P, mu, indicator(labels, k)), 0.0) / (2 * min(mu)))
+
+
+def is_lumpable(P, labels, tolerance=1e-12):
+    """All states of a group go to each group with the same probability."""
+    labels = list(labels)
+    n, k = len(labels), max(labels) + 1
+    to_group = [[math.fsum(P[x][z] for z in range(n) if labels[z] == y) for y in range(k)] for x in range(n)]
+    return all(
+        abs(to_group[a][y] - to_group[b][y]) <= tolerance
+        for a, b in itertools.product(range(n), repeat=2)
+        if labels[a] == labels[b]
+        for y in range(k)
+    )
+
+
+def law_of_paths(P, initial, labels, steps):
+    """Probability of every sequence g(X_0), ..., g(X_steps), by adding up all sequences of states."""
+    n = len(initial)
+    law = {}
+    for states in itertools.product(range(n), repeat=steps + 1):
+        probability = initial[states[0]]
+        for here, there in itertools.pairwise(states):
+            probability *= P[here][there]
+        seen = tuple(int(labels[x]) for x in states)
+        law[seen] = law.get(seen, 0.0) + probability
+    return law
+
+
+def entropy_rate_bounds(P, mu, labels, m):
+    """H(Y_m|Y_1..m-1, X_1) and H(Y_m|Y_1..m-1), between which the entropy rate of Y = g(X) lies."""
+
+    def of_last_given_others(law):
+        without_last = {}
+        for seen, mass in law.items():
+            without_last[seen[:-1]] = without_last.get(seen[:-1], 0.0) + mass
+        return entropy(list(law.values())) - entropy(list(without_last.values()))
+
+    n = len(mu)
+    from_each = [law_of_paths(P, np.eye(n)[x], labels, m - 1) for x in range(n)]
+    lower = math.fsum(mu[x] * of_last_given_others(from_each[x]) for x in range(n))
+    return lower, of_last_given_others(law_of_paths(P, mu, labels, m - 1))
+
+
+# Searches
+
+
+def partitions(n, k):
+    """All ways to put n states into exactly k groups, each once: the first states seen number the groups."""
+
+    def extend(labels, used):
+        left = n - len(labels)
+        if used + left < k:
+            return
+        if left == 0:
+            yield tuple(labels)
+            return
+        for group in range(min(used + 1, k)):
+            yield from extend([*labels, group], max(used, group + 1))
+
+    yield from extend([], 0)
+
+
+def costs_of_all_partitions(P, mu, k):
+    """Labels, C_L and C_P of every partition into exactly k groups.
+
+    By C_L = I(X1;Y2) - I(Y1;Y2), all partitions at once: nine states have thousands of partitions.
+    """
+    labels = np.array(list(partitions(len(mu), k)))
+    W = np.eye(k)[labels]
+    J = joint_of_states(P, mu)
+    state_and_group = J @ W
+    groups = np.swapaxes(W, 1, 2) @ state_and_group
+
+    def information(joint):
+        independent = joint.sum(axis=2, keepdims=True) * joint.sum(axis=1, keepdims=True)
+        some = joint > 0
+        ratio = np.divide(joint, independent, out=np.ones_like(joint), where=some)
+        return (joint * np.log2(ratio)).sum(axis=(1, 2))
+
+    kept = information(groups)
+    return labels, information(state_and_group) - kept, information(J[None])[0] - kept
+
+
+def exhaustive(P, mu, k, beta):
+    """The cheapest of all partitions into exactly k groups, and its cost."""
+    labels, of_lumping, of_prediction = costs_of_all_partitions(P, mu, k)
+    costs = (1 - 2 * beta) * of_lumping + beta * of_prediction
+    best = int(np.argmin(costs))
+    return labels[best], float(costs[best])
+
+
+def algorithm_1_step(P, mu, labels, k, beta, x, allow_empty=True):
+    """One state of Algorithm 1: put x into each group, evaluate the whole cost, keep the cheapest.
+
+    Ties: the state stays if its own group is among the cheapest, else it goes to the one with the lowest
+    number. Unless groups may run empty, the only member of a group stays.
+    """
+    labels = [int(y) for y in labels]
+    home = labels[x]
+    if not allow_empty and labels.count(home) == 1:
+        return labels
+    costs = [cost_of_labels(P, mu, [*labels[:x], y, *labels[x + 1 :]], k, beta) for y in range(k)]
+    if costs[home] <= min(costs) + TIE:
+        return labels
+    labels[x] = next(y for y in range(k) if costs[y] <= min(costs) + TIE)
+    return labels
+
+
+def algorithm_1(P, mu, labels, k, beta, n_sweeps, allow_empty=True):
+    """sGITMA: sweeps over all states, in their order, until nothing moves or the limit is reached."""
+    labels = [int(y) for y in labels]
+    for _ in range(n_sweeps):
+        before = labels
+        for x in range(len(mu)):
+            labels = algorithm_1_step(P, mu, labels, k, beta, x, allow_empty)
+        if labels == before:
+            break
+    return labels
+
+
+def algorithm_2(P, mu, labels, k, beta_target, step, n_sweeps, allow_empty=True):
+    """AnnITMA: Algorithm 1 at beta = 1, then from its result at ever smaller beta; all intermediate maps."""
+    beta = 1.0
+    labels = algorithm_1(P, mu, labels, k, beta, n_sweeps, allow_empty)
+    found = [(beta, labels)]
+    while beta > beta_target:
+        beta = max(beta - step, beta_target)
+        labels = algorithm_1(P, mu, labels, k, beta, n_sweeps, allow_empty)
+        found.append((beta, labels))
+    return found
+
+
+# Comparing partitions
+
+
+def same_partition(a, b):
+    """Whether two labellings put the same pairs of states together."""
+    pairs = itertools.combinations(range(len(a)), 2)
+    return len(a) == len(b) and all((a[i] == a[j]) == (b[i] == b[j]) for i, j in pairs)
+
+
+def adjusted_rand_index(a, b):
+    """Hubert and Arabie's index from the four kinds of pairs: together in both, in a, in b, in neither."""
+    both = only_a = only_b = none = 0
+    for i, j in itertools.combinations(range(len(a)), 2):
+        in_a, in_b = a[i] == a[j], b[i] == b[j]
+        both += in_a and in_b
+        only_a += in_a and not in_b
+        only_b += in_b and not in_a
+        none += not in_a and not in_b
+    if only_a == only_b == 0:
+        return 1.0
+    expected = (both + only_a) * (only_a + none) + (both + only_b) * (only_b + none)
+    return 2.0 * (both * none - only_a * only_b) / expected

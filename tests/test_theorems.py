@@ -1,0 +1,353 @@
+"""Each theorem of the paper as a property test, named after it; the docstring is the statement.
+
+X is the chain, Y what is seen through the map W, D the Kullback-Leibler divergence rate, H and R the entropy
+and redundancy rates. All statements are checked on dense, skewed, sparse, nearly decomposable (coupling down
+to 1e-10), strongly non-reversible, reversible and periodic chains.
+"""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+
+import chains
+import reference
+from klump.aggregation.aggregation import Aggregation
+from klump.aggregation.costs import score
+from klump.chain import MarkovChain
+
+EXAMPLE = np.array([[0.4, 0.3, 0.3], [0.25, 0.3, 0.45], [0.15, 0.425, 0.425]])
+ROUNDING = 1e-12
+
+any_map = st.one_of(
+    chains.matrices_and_labels().map(lambda drawn: (drawn[0], drawn[1])), chains.matrices_and_maps()
+)
+
+
+# Section II and III: the best Markov approximation, and when nothing is lost
+
+
+@given(any_map)
+def test_corollary_1_aggregated_chain_is_the_conditional_law(drawn):
+    """Q = U P W has the entries p(Y2 = z | Y1 = y), for deterministic and stochastic maps."""
+    P, given_map = drawn
+    answer = Aggregation.from_labels(P, given_map)
+    mu = reference.stationary_law(P)
+    W = answer.mapping
+    Q = np.asarray(answer.chain.transition_matrix)
+    np.testing.assert_allclose(Q, reference.aggregated_matrix(P, mu, W), rtol=1e-9, atol=ROUNDING)
+    np.testing.assert_allclose(Q.sum(axis=1), 1.0, atol=ROUNDING)
+    assert (Q >= 0).all()
+    np.testing.assert_allclose(answer.masses, reference.group_law(mu, W), rtol=1e-9)
+
+
+@given(any_map, chains.seeds)
+def test_corollary_1_aggregated_chain_is_the_best_approximation(drawn, seed):
+    """D(Y||Y') >= D(Y||Y~) for every Markov chain Y' on the groups, Y~ being the one with matrix Q."""
+    P, given_map = drawn
+    answer = Aggregation.from_labels(P, given_map)
+    mu = reference.stationary_law(P)
+    Q = np.asarray(answer.chain.transition_matrix)
+    other = np.random.default_rng(seed).dirichlet(np.ones(len(Q)), size=len(Q))
+    own = reference.divergence_rate_to(P, mu, answer.mapping, Q)
+    assert own == pytest.approx(0.0, abs=ROUNDING)
+    assert own <= reference.divergence_rate_to(P, mu, answer.mapping, other) + ROUNDING
+    for weight in (0.5, 0.01):
+        mixed = (1 - weight) * Q + weight * other
+        assert own <= reference.divergence_rate_to(P, mu, answer.mapping, mixed) + ROUNDING
+
+
+@given(any_map)
+def test_corollary_1_groups_keep_their_stationary_law(drawn):
+    """nu Q = nu, with nu = mu W the marginal of Y."""
+    answer = Aggregation.from_labels(*drawn)
+    Q = np.asarray(answer.chain.transition_matrix)
+    np.testing.assert_allclose(answer.masses @ Q, answer.masses, atol=ROUNDING)
+
+
+@given(chains.lumpable(), chains.betas)
+def test_lumpable_chains_cost_nothing(drawn, beta):
+    """If X is lumpable for g, then C_L = 0, and epsilon = 0: X and Y are bisimilar."""
+    P, labels = drawn
+    assert reference.is_lumpable(P, labels)
+    answer = Aggregation.from_labels(P, labels)
+    assert answer.costs.lumpability <= ROUNDING
+    assert answer.costs.at(0.0) <= ROUNDING
+    assert answer.costs.at(beta) == pytest.approx(beta * answer.costs.predictability, abs=ROUNDING)
+    assert answer.bisimulation.epsilon <= ROUNDING
+
+
+@given(chains.matrices(), st.integers(1, 4), chains.seeds)
+def test_equal_rows_are_a_trivial_solution(P, k, seed):
+    """If W = 1 alpha^T for a law alpha, then Y is independent: C_L = 0 and C_P = I(X1;X2)."""
+    alpha = np.random.default_rng(seed).dirichlet(np.ones(k))
+    costs = score(P, np.tile(alpha, (len(P), 1)))
+    assert costs.lumpability == pytest.approx(0.0, abs=ROUNDING)
+    assert costs.predictability == pytest.approx(costs.redundancy_rate, abs=ROUNDING)
+
+
+@given(chains.seeds, st.integers(2, 6))
+def test_independent_chains_cost_nothing(seed, n):
+    """If X is independent and identically distributed, then C_P = 0 for every map."""
+    rng = np.random.default_rng(seed)
+    P = np.tile(rng.dirichlet(np.ones(n)), (n, 1))
+    for given_map in (chains.random_labels(n, 2, rng), chains.random_map(n, 3, rng)):
+        assert score(P, given_map).predictability <= ROUNDING
+
+
+# Section IV: the costs
+
+
+@given(any_map)
+def test_costs_by_definition(drawn):
+    """C_L = H(Y2|Y1) - H(Y2|X1); C_P = I(X1;X2) - I(Y1;Y2); C_beta = (1 - 2 beta) C_L + beta C_P."""
+    P, given_map = drawn
+    costs = score(P, given_map)
+    mu = reference.stationary_law(P)
+    W = Aggregation.from_labels(P, given_map).mapping
+    assert costs.lumpability == pytest.approx(reference.lumpability(P, mu, W), abs=ROUNDING)
+    assert costs.predictability == pytest.approx(reference.predictability(P, mu, W), abs=ROUNDING)
+    for beta in (0.0, 0.3, 0.5, 0.8, 1.0):
+        assert costs.at(beta) == pytest.approx(reference.cost(P, mu, W, beta), abs=ROUNDING)
+
+
+@given(any_map)
+def test_predictability_is_at_least_lumpability(drawn):
+    """C_P >= C_L >= 0."""
+    costs = score(*drawn)
+    assert costs.predictability >= costs.lumpability >= 0.0
+
+
+@given(any_map, chains.betas)
+def test_lemma_4_item_1(drawn, beta):
+    """C_beta >= 0."""
+    assert score(*drawn).at(beta) >= 0.0
+
+
+@given(any_map)
+def test_lemma_4_item_2(drawn):
+    """C_1/2 = C_P / 2."""
+    costs = score(*drawn)
+    assert costs.at(0.5) == pytest.approx(costs.predictability / 2, abs=1e-15)
+
+
+@given(any_map)
+def test_lemma_4_item_3(drawn):
+    """C_1 = C_IB = I(X1;X2|Y2)."""
+    P, given_map = drawn
+    costs = score(P, given_map)
+    W = Aggregation.from_labels(P, given_map).mapping
+    expected = reference.bottleneck(P, reference.stationary_law(P), W)
+    assert costs.at(1.0) == pytest.approx(expected, abs=ROUNDING)
+    assert costs.bottleneck == pytest.approx(expected, abs=ROUNDING)
+
+
+@given(any_map, chains.betas)
+def test_lemma_4_items_4_and_5_ends_of_the_bracket(drawn, beta):
+    """beta C_P <= C_beta for beta <= 1/2, and C_beta <= beta C_P for beta >= 1/2."""
+    costs = score(*drawn)
+    if beta <= 0.5:
+        assert beta * costs.predictability <= costs.at(beta) + ROUNDING
+    if beta >= 0.5:
+        assert costs.at(beta) <= beta * costs.predictability + ROUNDING
+
+
+@settings(max_examples=25)
+@given(chains.matrices_and_labels(max_size=4, max_groups=3), chains.betas)
+def test_lemma_4_items_4_and_5_bracket_of_delta(drawn, beta):
+    """With delta = (1 - beta) D(Y||Y~) + beta (R(X) - R(Y)): delta lies between beta C_P and C_beta.
+
+    The entropy rate of Y, on which delta depends, is only known between bounds; delta's own bounds must
+    overlap with what the lemma says.
+    """
+    P, labels, _ = drawn
+    costs = score(P, labels)
+    mu = reference.stationary_law(P)
+    W = Aggregation.from_labels(P, labels).mapping
+    joint = reference.joint_of_groups(P, mu, W)
+    deltas = [
+        (1 - beta) * (reference.conditional_entropy(joint) - rate)
+        + beta * (costs.redundancy_rate - reference.entropy(reference.group_law(mu, W)) + rate)
+        for rate in reference.entropy_rate_bounds(P, mu, labels, 4)
+    ]
+    ends = sorted([beta * costs.predictability, costs.at(beta)])
+    assert min(deltas) <= ends[1] + ROUNDING
+    assert max(deltas) >= ends[0] - ROUNDING
+
+
+@settings(max_examples=25)
+@given(chains.matrices_and_labels(max_size=4, max_groups=3))
+def test_lemma_3_delta_is_non_decreasing(drawn):
+    """delta is non-decreasing in beta: R(X) - R(Y) >= D(Y||Y~).
+
+    Checked with the lower bound H(Y_m|Y_1..m-1, X_1) in place of the entropy rate, for the chain and its
+    reversal, as in the paper's proof.
+    """
+    P, labels, k = drawn
+    mu = reference.stationary_law(P)
+    W = reference.indicator(labels, k)
+    backwards = (mu[:, None] * P).T / mu[:, None]
+    forward = reference.entropy_rate_bounds(P, mu, labels, 3)[0]
+    reverse = reference.entropy_rate_bounds(backwards, mu, labels, 3)[0]
+    joint = reference.joint_of_groups(P, mu, W)
+    slope = (
+        score(P, labels).redundancy_rate
+        - reference.entropy(reference.group_law(mu, W))
+        - reference.conditional_entropy(joint)
+        + forward
+        + reverse
+    )
+    assert slope >= -1e-9
+
+
+@given(
+    st.one_of(
+        chains.matrices_and_labels(kinds=("reversible",)).map(lambda drawn: drawn[:2]),
+        chains.matrices_and_maps(kinds=("reversible",)),
+    ),
+    chains.betas,
+    chains.betas,
+)
+def test_lemma_4_item_6(drawn, one, other):
+    """If X is reversible, then C_beta is non-decreasing in beta."""
+    P, given_map = drawn
+    assert reference.is_reversible(P, reference.stationary_law(P))
+    costs = score(P, given_map)
+    assert costs.at(min(one, other)) <= costs.at(max(one, other)) + ROUNDING
+
+
+def test_lemma_4_item_6_needs_reversibility():
+    """On the paper's three states C_L = 0.008560 and C_P = 0.013547 bits, and C_beta decreases in beta."""
+    costs = score(EXAMPLE, [0, 1, 1])
+    assert round(costs.lumpability, 6) == 0.008560
+    assert round(costs.predictability, 6) == 0.013547
+    values = [costs.at(beta) for beta in np.linspace(0, 1, 21)]
+    assert all(later < earlier for earlier, later in itertools.pairwise(values))
+
+
+@given(chains.matrices_and_labels(min_size=3, max_groups=4))
+def test_data_processing(drawn):
+    """I(Y1;Y2) <= I(X1;Y2) <= I(X1;X2); and merging two groups lowers neither C_P nor C_1."""
+    P, labels, k = drawn
+    mu = reference.stationary_law(P)
+    W = reference.indicator(labels, k)
+    groups = reference.mutual_information(reference.joint_of_groups(P, mu, W))
+    mixed = reference.mutual_information(reference.joint_of_state_and_group(P, mu, W))
+    states = reference.mutual_information(reference.joint_of_states(P, mu))
+    assert groups - ROUNDING <= mixed <= states + ROUNDING
+    costs = score(P, labels)
+    assert costs.kept * costs.redundancy_rate == pytest.approx(groups, abs=ROUNDING)
+    if k > 1:
+        coarser = score(P, np.where(labels == k - 1, 0, labels))
+        assert coarser.predictability >= costs.predictability - ROUNDING
+        assert coarser.bottleneck >= costs.bottleneck - ROUNDING
+
+
+# Section III-A: bisimulation
+
+
+@given(chains.matrices_and_labels())
+def test_proposition_1(drawn):
+    """X and Y~ are epsilon-bisimilar for epsilon = sqrt(ln(2) C_L / (2 min mu)); the exact one is smaller."""
+    P, labels, k = drawn
+    certificate = Aggregation.from_labels(P, labels).bisimulation
+    mu = reference.stationary_law(P)
+    assert certificate.epsilon <= certificate.bound
+    # Squared, because the root makes 1e-8 out of a rounding error of 1e-16.
+    expected = reference.epsilon_bound(P, mu, labels, k) ** 2
+    assert certificate.bound**2 == pytest.approx(expected, rel=1e-9, abs=1e-12 / mu.min())
+
+
+@given(chains.matrices_and_labels())
+def test_exact_epsilon_is_the_largest_over_all_sets_of_groups(drawn):
+    """epsilon = max over x and B of (sum over y in B of Q[g(x), y] - sum over g(x') in B of P[x, x'])."""
+    P, labels, k = drawn
+    certificate = Aggregation.from_labels(P, labels).bisimulation
+    exact = reference.exact_epsilon(P, reference.stationary_law(P), labels, k)
+    assert certificate.epsilon == pytest.approx(exact, abs=ROUNDING)
+
+
+@settings(max_examples=25)
+@given(chains.matrices_and_labels(max_size=4, max_groups=3), st.integers(0, 3), chains.seeds)
+def test_horizon(drawn, steps, seed):
+    """The laws of g(X_0), ..., g(X_t) and of t steps of Y~ differ by at most t epsilon in total variation.
+
+    Whatever the law of X_0 is; Y~ starts with that of g(X_0).
+    """
+    P, labels, k = drawn
+    answer = Aggregation.from_labels(P, labels)
+    rng = np.random.default_rng(seed)
+    Q = np.asarray(answer.chain.transition_matrix)
+    for initial in (np.eye(len(P))[rng.integers(len(P))], rng.dirichlet(np.ones(len(P)))):
+        seen = reference.law_of_paths(P, initial, labels, steps)
+        model = reference.law_of_paths(Q, initial @ reference.indicator(labels, k), range(k), steps)
+        distance = sum(abs(model[path] - seen.get(path, 0.0)) for path in model) / 2
+        assert distance <= answer.bisimulation.horizon(steps) + ROUNDING
+
+
+# What holds for every map
+
+
+@given(chains.matrices())
+def test_one_group_keeps_nothing(P):
+    """k = 1: C_L = 0 and C_P = I(X1;X2), the most there is."""
+    costs = score(P, np.zeros(len(P), dtype=int))
+    assert costs.lumpability <= 1e-15
+    assert costs.predictability == pytest.approx(costs.redundancy_rate, abs=ROUNDING)
+    mu = reference.stationary_law(P)
+    expected = reference.mutual_information(reference.joint_of_states(P, mu))
+    assert costs.redundancy_rate == pytest.approx(expected, abs=ROUNDING)
+
+
+@given(chains.matrices(), chains.seeds)
+def test_as_many_groups_as_states_keep_everything(P, seed):
+    """k = n: all costs are 0 and Q is P with its states renumbered."""
+    labels = np.random.default_rng(seed).permutation(len(P))
+    answer = Aggregation.from_labels(P, labels)
+    assert answer.costs.lumpability <= ROUNDING
+    assert answer.costs.predictability <= ROUNDING
+    Q = np.asarray(answer.chain.transition_matrix)
+    np.testing.assert_allclose(Q[np.ix_(labels, labels)], P, atol=1e-15)
+
+
+@given(any_map, chains.betas)
+def test_dense_equals_sparse(drawn, beta):
+    """A chain, or a map, costs the same however it is stored."""
+    P, given_map = drawn
+    dense = score(P, given_map)
+    ways = [score(sparse.csr_array(P), given_map), score(sparse.coo_matrix(P), given_map)]
+    if np.ndim(given_map) == 2:
+        ways.append(score(P, sparse.csc_array(given_map)))
+    for other in ways:
+        assert other.lumpability == pytest.approx(dense.lumpability, abs=ROUNDING)
+        assert other.predictability == pytest.approx(dense.predictability, abs=ROUNDING)
+        assert other.at(beta) == pytest.approx(dense.at(beta), abs=ROUNDING)
+
+
+@given(chains.matrices_and_labels(), chains.seeds)
+def test_names_do_not_matter(drawn, seed):
+    """Costs and epsilon change neither with the numbers of the groups nor with the order of the states."""
+    P, labels, k = drawn
+    rng = np.random.default_rng(seed)
+    answer = Aggregation.from_labels(P, labels)
+    groups, order = rng.permutation(k), rng.permutation(len(P))
+    for other in (
+        Aggregation.from_labels(P, groups[labels]),
+        Aggregation.from_labels(P[np.ix_(order, order)], labels[order]),
+    ):
+        assert other.costs.lumpability == pytest.approx(answer.costs.lumpability, abs=ROUNDING)
+        assert other.costs.predictability == pytest.approx(answer.costs.predictability, abs=ROUNDING)
+        assert other.bisimulation.epsilon == pytest.approx(answer.bisimulation.epsilon, abs=ROUNDING)
+
+
+@given(chains.matrices(max_size=6))
+def test_stationary_law_of_the_chain_is_the_exact_one(P):
+    """mu P = mu, to full relative accuracy: everything above stands on it."""
+    np.testing.assert_allclose(
+        MarkovChain(P).stationary_distribution, reference.stationary_law(P), rtol=1e-12
+    )
