@@ -94,9 +94,7 @@ class _Search:
         from klump.search.kernels import descent as kernels
 
         work = _first_groups(self.work, table.size.size)
-        moves, _ = kernels.sweep(
-            self.task.problem, table, work, beta, self.order, TOLERANCE, False, in_pairs
-        )
+        moves, _ = kernels.sweep(self.task.problem, table, work, beta, self.order, TOLERANCE, False, in_pairs)
         return int(moves)
 
     def _split_and_merge(self, labels: Labels, rng: np.random.Generator) -> Labels:
@@ -177,5 +175,7 @@ def _centres(
     weighted_kmeans(points, weight, draws, 10, labels)
     k = draws.size
     mass = np.bincount(labels, weights=weight, minlength=k)
-    sums = np.stack([np.bincount(labels, weights=weight * column, minlength=k) for column in points.T], axis=1)
+    sums = np.stack(
+        [np.bincount(labels, weights=weight * column, minlength=k) for column in points.T], axis=1
+    )
     return np.asarray((sums / np.maximum(mass, 1e-300)[:, None])[mass > 0])

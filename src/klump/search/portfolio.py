@@ -242,5 +242,3 @@ def _disturbed(labels: Labels, n_groups: int, rng: np.random.Generator) -> Label
         chosen[rng.integers(labels.size)] = True
         labels[chosen] = rng.integers(0, n_groups, int(chosen.sum()))
     return without_empty_groups(labels, n_groups)
-
-

@@ -52,8 +52,8 @@ def make_table(problem: Problem, labels: NDArray[Any], n_groups: int) -> Table:
     begin = np.zeros(n + 1, dtype=np.int64)
     if not problem.columns.size:
         out_degree = np.bincount(problem.indices, minlength=n)
-        np.cumsum(np.minimum(out_degree, k), out=begin[1:])
-    room = int(begin[-1])
+        np.cumsum((np.minimum(out_degree, k) + 3) // 4, out=begin[1:])
+    blocks = int(begin[-1])
     return Table(
         np.array(labels, dtype=np.int32),
         np.zeros(k, dtype=np.int64),
@@ -67,9 +67,9 @@ def make_table(problem: Problem, labels: NDArray[Any], n_groups: int) -> Table:
             np.zeros(dense_shape, dtype=np.int32),
         ),
         Lists(
-            np.stack([begin[:-1], begin[:-1]], axis=1),
-            np.zeros((room, 2), dtype=np.int32),
-            np.zeros((room, 2)),
+            np.stack([begin[:-1], np.zeros(n, dtype=np.int64)], axis=1),
+            np.zeros((blocks, 2, 4), dtype=np.int32),
+            np.zeros((blocks, 2, 4)),
         ),
         Flow(
             np.zeros((k, 3, k)),
@@ -84,12 +84,14 @@ def make_table(problem: Problem, labels: NDArray[Any], n_groups: int) -> Table:
 def make_work(n_groups: int) -> Work:
     """Scratch space for one search at a time."""
     k = n_groups
+    # Whole blocks of four, and three arguments of f for each entry of B that a state touches twice.
+    room = max(_BUFFER, 12 * k)
     return Work(
         np.zeros(k),
-        np.zeros(k),
+        np.zeros(k + 1),
         np.zeros((2, k)),
         np.zeros((2, k), dtype=np.int64),
         np.zeros((2, k), dtype=np.int32),
-        np.zeros((2, _BUFFER)),
-        np.zeros(_BUFFER, dtype=np.int32),
+        np.zeros((2, room)),
+        np.zeros(room, dtype=np.int32),
     )

@@ -85,7 +85,11 @@ def _singular_vectors(chain: MarkovChain, root: Floats, count: int) -> tuple[Flo
     from scipy.sparse.linalg import svds
 
     scale = sparse.diags_array(1.0 / root)
-    normalized = scale @ sparse.csr_array(chain.joint) @ scale if chain.is_sparse else chain.joint / np.outer(root, root)
+    normalized = (
+        scale @ sparse.csr_array(chain.joint) @ scale
+        if chain.is_sparse
+        else chain.joint / np.outer(root, root)
+    )
     count = min(count, n - 2)
     left, value, right = svds(normalized, k=count, v0=root)
     order = np.argsort(-value, kind="stable")[1:]
@@ -102,7 +106,9 @@ def _eigenvectors(chain: MarkovChain, count: int) -> Floats:
         from scipy.sparse.linalg import ArpackNoConvergence, eigs
 
         try:
-            values, vectors = eigs(chain.transition_matrix, k=min(count, n - 2), v0=np.ones(n) + np.arange(n) / n)
+            values, vectors = eigs(
+                chain.transition_matrix, k=min(count, n - 2), v0=np.ones(n) + np.arange(n) / n
+            )
         except ArpackNoConvergence as stuck:
             values, vectors = stuck.eigenvalues, stuck.eigenvectors
     parts = [vectors.real[:, values.imag >= 0], vectors.imag[:, values.imag > 1e-12]]
@@ -121,7 +127,9 @@ def _spread_within(vectors: Floats, mu: Floats, n_groups: int, rng: np.random.Ge
     draws = rng.random((2, n_groups))
     return np.array(
         [
-            min(weighted_kmeans(np.ascontiguousarray(vector[:, None]), mu, draw, 20, labels) for draw in draws)
+            min(
+                weighted_kmeans(np.ascontiguousarray(vector[:, None]), mu, draw, 20, labels) for draw in draws
+            )
             for vector in vectors.T
         ]
     )

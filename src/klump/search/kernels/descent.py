@@ -94,15 +94,15 @@ def short_series(u: float) -> float:
 @njit(**PART)
 def _add_changes(planes: Floats, z: int, r: float, most: float, out: Floats) -> None:
     """Add ``f(b + r) - f(b)`` for each entry b of a row of B to ``out``; ``most`` bounds its inverses."""
-    u = r * most
+    u, k = r * most, planes.shape[2]
     if u < _SHORT_SERIES:
-        for y in range(out.size):
+        for y in range(k):
             out[y] += r * (planes[z, LOG, y] + LOG2_E * short_series(r * planes[z, INVERSE, y]))
     elif u < _LONG_SERIES:
-        for y in range(out.size):
+        for y in range(k):
             out[y] += r * (planes[z, LOG, y] + LOG2_E * long_series(r * planes[z, INVERSE, y]))
     else:
-        for y in range(out.size):
+        for y in range(k):
             out[y] += f(planes[z, MASS, y] + r) - planes[z, MASS, y] * planes[z, LOG, y]
 
 
@@ -140,32 +140,41 @@ def _set_nu(table: Table, y: int, mass: float) -> None:
 
 
 @njit(**PART)
-def _find(lists: Lists, i: int, y: int) -> int:
-    """Position of group y in the list of state i; if it is not there, of a new empty entry for it."""
-    p, end = lists.bounds[i, 0], lists.bounds[i, 1]
-    while p < end and lists.key[p, 0] != y:
-        p += 1
-    if p == end:
-        lists.key[p, 0] = y
-        lists.key[p, 1] = 0
-        lists.value[p, 0] = 0.0
-        lists.bounds[i, 1] = end + 1
-    return p
+def _find(lists: Lists, i: int, y: int) -> tuple[int, int]:
+    """Block and place of group y in the list of state i; if it is not there, of a new empty entry for it."""
+    first, length = lists.bounds[i, 0], lists.bounds[i, 1]
+    for e in range(length):
+        if lists.key[first + (e >> 2), 0, e & 3] == y:
+            return first + (e >> 2), e & 3
+    block, place = first + (length >> 2), length & 3
+    lists.key[block, 0, place] = y
+    lists.bounds[i, 1] = length + 1
+    return block, place
 
 
 @njit(**PART)
-def _shift_list(lists: Lists, i: int, y: int, mass: float, count: int) -> None:
-    p = _find(lists, i, y)
-    lists.key[p, 1] += count
-    if lists.key[p, 1] > 0:
-        lists.value[p, 0] = max(lists.value[p, 0] + mass, 0.0)
-        lists.value[p, 1] = f(lists.value[p, 0])
+def _free(lists: Lists, block: int, place: int, k: int) -> None:
+    lists.key[block, 0, place] = k
+    lists.key[block, 1, place] = 0
+    lists.value[block, 0, place] = 0.0
+    lists.value[block, 1, place] = 0.0
+
+
+@njit(**PART)
+def _shift_list(lists: Lists, i: int, y: int, mass: float, count: int, k: int) -> None:
+    b, e = _find(lists, i, y)
+    lists.key[b, 1, e] += count
+    if lists.key[b, 1, e] > 0:
+        lists.value[b, 0, e] = max(lists.value[b, 0, e] + mass, 0.0)
+        lists.value[b, 1, e] = f(lists.value[b, 0, e])
     else:
         last = lists.bounds[i, 1] - 1
         lists.bounds[i, 1] = last
-        for column in range(2):
-            lists.key[p, column] = lists.key[last, column]
-            lists.value[p, column] = lists.value[last, column]
+        last_b, last_e = lists.bounds[i, 0] + (last >> 2), last & 3
+        for part in range(2):
+            lists.key[b, part, e] = lists.key[last_b, part, last_e]
+            lists.value[b, part, e] = lists.value[last_b, part, last_e]
+        _free(lists, last_b, last_e, k)
 
 
 @njit(**PART)
@@ -194,19 +203,22 @@ def _build_dense(problem: Problem, table: Table) -> float:
 @njit(**PART)
 def _build_lists(problem: Problem, table: Table) -> float:
     """Fill A in the sparse layout; return sum f(A)."""
-    n, labels, lists = table.labels.size, table.labels, table.lists
+    n, k, labels, lists = table.labels.size, table.size.size, table.labels, table.lists
+    for b in range(lists.key.shape[0]):
+        for e in range(4):
+            _free(lists, b, e, k)
     for i in range(n):
-        lists.bounds[i, 1] = lists.bounds[i, 0]
+        lists.bounds[i, 1] = 0
     for x in range(n):
         for p in range(problem.indptr[x], problem.indptr[x + 1]):
-            q = _find(lists, problem.indices[p], labels[x])
-            lists.key[q, 1] += 1
-            lists.value[q, 0] += problem.mass[p, 0]
+            b, e = _find(lists, np.int64(problem.indices[p]), np.int64(labels[x]))
+            lists.key[b, 1, e] += 1
+            lists.value[b, 0, e] += problem.mass[p, 0]
     total = 0.0
-    for i in range(n):
-        for q in range(lists.bounds[i, 0], lists.bounds[i, 1]):
-            lists.value[q, 1] = f(lists.value[q, 0])
-            total += lists.value[q, 1]
+    for b in range(lists.key.shape[0]):
+        for e in range(4):
+            lists.value[b, 1, e] = f(lists.value[b, 0, e])
+            total += lists.value[b, 1, e]
     return total
 
 
@@ -231,9 +243,10 @@ def build(problem: Problem, table: Table) -> tuple[float, float, float]:
     else:
         into_total = _build_lists(problem, table)
         for i in range(n):
-            for q in range(lists.bounds[i, 0], lists.bounds[i, 1]):
-                flow.rows[labels[i], MASS, lists.key[q, 0]] += lists.value[q, 0]
-                flow.count[labels[i], lists.key[q, 0]] += lists.key[q, 1]
+            for e in range(lists.bounds[i, 1]):
+                b, place = lists.bounds[i, 0] + (e >> 2), e & 3
+                flow.rows[labels[i], MASS, lists.key[b, 0, place]] += lists.value[b, 0, place]
+                flow.count[labels[i], lists.key[b, 0, place]] += lists.key[b, 1, place]
     flow.rows_inverse[:] = 0.0
     flow.columns_inverse[:] = 0.0
     table.nu_inverse[:] = 0.0
@@ -250,7 +263,7 @@ def build(problem: Problem, table: Table) -> tuple[float, float, float]:
 @njit(**PART)
 def _collect_flow(problem: Problem, table: Table, x: int, work: Work) -> tuple[int, int]:
     """Masses from the state to the groups and back, itself left out; the number of groups either way."""
-    home, loop = table.labels[x], problem.loops[x]
+    home, loop = np.int64(table.labels[x]), problem.loops[x]
     mass, count, groups = work.mass, work.count, work.groups
     n_out, n_in = 0, 0
     if problem.columns.size > 0:
@@ -266,10 +279,11 @@ def _collect_flow(problem: Problem, table: Table, x: int, work: Work) -> tuple[i
             mass[1, home] -= loop
             count[1, home] -= 1
     else:
-        key, value = table.lists.key, table.lists.value
-        for q in range(table.lists.bounds[x, 0], table.lists.bounds[x, 1]):
-            z = key[q, 0]
-            mass[0, z], count[0, z] = value[q, 0], key[q, 1]
+        lists = table.lists
+        for e in range(lists.bounds[x, 1]):
+            b, place = lists.bounds[x, 0] + (e >> 2), e & 3
+            z = lists.key[b, 0, place]
+            mass[0, z], count[0, z] = lists.value[b, 0, place], lists.key[b, 1, place]
             groups[0, n_out] = z
             n_out += 1
         for p in range(problem.indptr[x], problem.indptr[x + 1]):
@@ -302,70 +316,85 @@ def _forget_flow(work: Work, n_out: int, n_in: int) -> None:
 def _join_flow(flow: Flow, y: int, loop: float, sign: int, work: Work, n_out: int, n_in: int) -> None:
     """Put the collected state into group y of B (sign 1) or take it out (sign -1)."""
     for q in range(n_out):
-        z = work.groups[0, q]
+        z = np.int64(work.groups[0, q])
         _shift_flow(flow, y, z, sign * work.mass[0, z], sign * work.count[0, z])
     for q in range(n_in):
-        z = work.groups[1, q]
+        z = np.int64(work.groups[1, q])
         _shift_flow(flow, z, y, sign * work.mass[1, z], sign * work.count[1, z])
     if loop > 0.0:
         _shift_flow(flow, y, y, sign * loop, sign)
 
 
 @njit(**PART)
-def _leave_flow(flow: Flow, home: int, loop: float, work: Work, n_out: int, n_in: int) -> float:
-    """Change of sum f(B) when the state leaves its group.
+def _meet(flow: Flow, home: int, loop: float, work: Work, n_out: int, n_in: int) -> float:
+    """Mend the entries of B where more than one thing happens; return the change when the state leaves.
 
-    The entries that lose the state and gain it again elsewhere were counted in ``work.change`` as if they
-    had only gained: mend that.
+    ``work.change`` counted every entry as if it only gained what the state brings. But entries between the
+    own and the new group also lose what the state takes away, and on the diagonal both ways and the loop
+    meet. The arguments of f are collected first, so that the logarithms vectorise.
     """
-    mass, count = work.mass, work.count
-    total = 0.0
+    mass, count, change, argument = work.mass, work.count, work.change, work.buffer[0]
+    m = 0
     for way in range(2):
         planes = flow.columns if way else flow.rows
         back = mass[1 - way, home]
         for q in range(n_in if way else n_out):
-            y = work.groups[way, q]
+            y = np.int64(work.groups[way, q])
+            b = planes[home, MASS, y]
+            all_there_is = (flow.count[y, home] if way else flow.count[home, y]) == count[way, y]
+            rest = 0.0 if all_there_is else b - mass[way, y]
+            argument[m], argument[m + 1], argument[m + 2] = rest, rest + back, b + back
+            m += 3
+    for q in range(n_out):
+        y = np.int64(work.groups[0, q])
+        b, out, into = flow.rows[y, MASS, y], mass[0, y], mass[1, y]
+        argument[m], argument[m + 1], argument[m + 2] = b + out + into, b + out, b + into
+        m += 3
+    for j in range(m):
+        argument[j] = f(argument[j])
+    m = 0
+    leaving = 0.0
+    for way in range(2):
+        planes = flow.columns if way else flow.rows
+        for q in range(n_in if way else n_out):
+            y = np.int64(work.groups[way, q])
             if y != home:
-                b = planes[home, MASS, y]
-                all_there_is = (flow.count[y, home] if way else flow.count[home, y]) == count[way, y]
-                rest = 0.0 if all_there_is else max(b - mass[way, y], 0.0)
-                loss = f(rest) - f(b)
-                total += loss
-                if back > 0.0:
-                    work.change[y] += f(rest + back) - f(b + back) - loss
+                loss = argument[m] - planes[home, MASS, y] * planes[home, LOG, y]
+                leaving += loss
+                change[y] += argument[m + 1] - argument[m + 2] - loss
+            m += 3
+    if loop == 0.0:
+        for q in range(n_out):
+            y = np.int64(work.groups[0, q])
+            if mass[1, y] > 0.0:
+                both = argument[m] - argument[m + 1] - argument[m + 2]
+                change[y] += both + flow.rows[y, MASS, y] * flow.rows[y, LOG, y]
+            m += 3
+    else:
+        for y in range(flow.count.shape[0]):
+            b, out, into = flow.rows[y, MASS, y], mass[0, y], mass[1, y]
+            change[y] += f(b + out + into + loop) - f(b + out) - f(b + into) + f(b)
     b = flow.rows[home, MASS, home]
     alone = count[0, home] + count[1, home] + (loop > 0.0) == flow.count[home, home]
-    rest = 0.0 if alone else max(b - mass[0, home] - mass[1, home] - loop, 0.0)
-    return total + f(rest) - f(b)
+    return leaving + f(0.0 if alone else b - mass[0, home] - mass[1, home] - loop) - f(b)
 
 
 @njit(**PART)
 def _flow_changes(problem: Problem, table: Table, x: int, work: Work) -> None:
     """Change of sum f(B) if the state moved to each group; 0 for its own."""
     flow, change, mass = table.flow, work.change, work.mass
-    home, loop = table.labels[x], problem.loops[x]
+    home, loop = np.int64(table.labels[x]), problem.loops[x]
     n_out, n_in = _collect_flow(problem, table, x, work)
     change[:] = 0.0
     for q in range(n_out):
-        z = work.groups[0, q]
+        z = np.int64(work.groups[0, q])
         if mass[0, z] > 0.0:
             _add_changes(flow.columns, z, mass[0, z], flow.columns_inverse[z], change)
     for q in range(n_in):
-        z = work.groups[1, q]
+        z = np.int64(work.groups[1, q])
         if mass[1, z] > 0.0:
             _add_changes(flow.rows, z, mass[1, z], flow.rows_inverse[z], change)
-    # On the diagonal both changes and the loop meet in one entry.
-    if loop > 0.0:
-        for y in range(change.size):
-            b, out, into = flow.rows[y, MASS, y], mass[0, y], mass[1, y]
-            change[y] += f(b + out + into + loop) - f(b + out) - f(b + into) + f(b)
-    else:
-        for q in range(n_out):
-            y = work.groups[0, q]
-            b, out, into = flow.rows[y, MASS, y], mass[0, y], mass[1, y]
-            if into > 0.0:
-                change[y] += f(b + out + into) - f(b + out) - f(b + into) + f(b)
-    leaving = _leave_flow(flow, home, loop, work, n_out, n_in)
+    leaving = _meet(flow, home, loop, work, n_out, n_in)
     for y in range(change.size):
         change[y] += leaving
     change[home] = 0.0
@@ -375,8 +404,8 @@ def _flow_changes(problem: Problem, table: Table, x: int, work: Work) -> None:
 @njit(**PART)
 def _into_dense(problem: Problem, table: Table, x: int, work: Work) -> None:
     """Change of sum f(A) for each group that the state could join; for its own, of leaving it."""
-    home, into, into_f = table.labels[x], table.dense.into, table.dense.into_f
-    for y in range(work.change.size):
+    home, into, into_f = np.int64(table.labels[x]), table.dense.into, table.dense.into_f
+    for y in range(work.gain.size):
         sign = -1.0 if y == home else 1.0
         total = 0.0
         for i in range(problem.mu.size):
@@ -389,46 +418,58 @@ def _flush(work: Work, filled: int) -> None:
     for m in range(filled):
         work.buffer[0, m] = f(work.buffer[0, m]) - work.buffer[1, m]
     for m in range(filled):
-        work.change[work.buffer_group[m]] += work.buffer[0, m]
+        work.change[np.uint64(work.buffer_group[m])] += work.buffer[0, m]
 
 
 @njit(**PART)
-def _into_lists(problem: Problem, table: Table, x: int, mate: int, work: Work) -> None:
-    """Do the same in the sparse layout, up to a constant: minus it for the others, plus it for the own group.
-
-    With ``mate >= 0`` only that group and the own one are looked at.
-    """
-    home, key, value = table.labels[x], table.lists.key, table.lists.value
-    buffer, buffer_group = work.buffer, work.buffer_group
+def _into_lists(problem: Problem, table: Table, x: int, work: Work) -> None:
+    """Do the same in the sparse layout, up to a constant: minus it for the others, plus it for the own group."""
+    home, lists, buffer, group = table.labels[x], table.lists, work.buffer, work.buffer_group
     work.change[:] = 0.0
-    filled, constant = 0, 0.0
+    filled, constant = np.uint64(0), 0.0
     for p in range(problem.indptr[x], problem.indptr[x + 1]):
-        i, mass, mass_f = problem.indices[p], problem.mass[p, 0], problem.mass[p, 1]
+        # Unsigned, because signed subscripts are tested for wrapping around, which keeps this from vectorising.
+        i, mass, mass_f = np.uint64(problem.indices[p]), problem.mass[p, 0], problem.mass[p, 1]
         constant += mass_f
-        q, end = table.lists.bounds[i, 0], table.lists.bounds[i, 1]
-        while q < end:
-            stop = min(end, q + buffer_group.size - filled)
-            while q < stop:
-                y = key[q, 0]
-                if y == home:
-                    buffer[0, filled] = value[q, 0] - mass if key[q, 1] > 1 else 0.0
-                else:
-                    buffer[0, filled] = value[q, 0] + mass
-                buffer[1, filled] = value[q, 1] if y == home else value[q, 1] + mass_f
-                buffer_group[filled] = y
-                filled += mate < 0 or y == home or y == mate
-                q += 1
-            if filled == buffer_group.size:
+        first = np.uint64(lists.bounds[i, 0])
+        for b in range(first, first + np.uint64((lists.bounds[i, 1] + 3) >> 2)):
+            for e in range(np.uint64(4)):
+                own = lists.key[b, 0, e] == home
+                buffer[0, filled + e] = lists.value[b, 0, e] + (-mass if own else mass)
+                buffer[1, filled + e] = lists.value[b, 1, e] + (0.0 if own else mass_f)
+                group[filled + e] = lists.key[b, 0, e]
+            filled += np.uint64(4)
+            if filled == np.uint64(group.size):
                 _flush(work, filled)
-                filled = 0
+                filled = np.uint64(0)
     _flush(work, filled)
     work.change[home] += constant
 
 
 @njit(**PART)
+def _into_pair(problem: Problem, table: Table, x: int, mate: int, work: Work) -> None:
+    """Do the same for the own group and one other alone."""
+    home, lists = table.labels[x], table.lists
+    change_home, change_mate = 0.0, 0.0
+    for p in range(problem.indptr[x], problem.indptr[x + 1]):
+        i, mass, mass_f = problem.indices[p], problem.mass[p, 0], problem.mass[p, 1]
+        change_home += mass_f
+        for e in range(lists.bounds[i, 1]):
+            b, place = lists.bounds[i, 0] + (e >> 2), e & 3
+            y = lists.key[b, 0, place]
+            if y == home:
+                rest = lists.value[b, 0, place] - mass if lists.key[b, 1, place] > 1 else 0.0
+                change_home += f(rest) - lists.value[b, 1, place]
+            elif y == mate:
+                change_mate += f(lists.value[b, 0, place] + mass) - lists.value[b, 1, place] - mass_f
+    work.change[home] = change_home
+    work.change[mate] = change_mate
+
+
+@njit(**PART)
 def _evaluate(problem: Problem, table: Table, beta: float, x: int, mate: int, work: Work) -> None:
     """Fill ``work.gain`` with the change of the cost if state x moved to each group; its own gets 0."""
-    home, mu, gain, nu = table.labels[x], problem.mu[x], work.gain, table.nu
+    home, mu, gain, nu = np.int64(table.labels[x]), problem.mu[x], work.gain, table.nu
     if mu * table.nu_inverse[0] < _LONG_SERIES:
         for y in range(gain.size):
             gain[y] = mu * (nu[LOG, y] + LOG2_E * long_series(mu * nu[INVERSE, y]))
@@ -439,8 +480,10 @@ def _evaluate(problem: Problem, table: Table, beta: float, x: int, mate: int, wo
     if beta != 0.5:
         if problem.columns.size > 0:
             _into_dense(problem, table, x, work)
+        elif mate < 0:
+            _into_lists(problem, table, x, work)
         else:
-            _into_lists(problem, table, x, mate, work)
+            _into_pair(problem, table, x, mate, work)
         weight = 1.0 - 2.0 * beta
         for y in range(gain.size):
             gain[y] += weight * work.change[y]
@@ -479,7 +522,7 @@ def _move_dense(problem: Problem, table: Table, beta: float, x: int, home: int, 
 @njit(**PART)
 def _move(problem: Problem, table: Table, beta: float, x: int, y: int, work: Work) -> None:
     """Carry state x over to group y in every sum."""
-    home, mu, nu = table.labels[x], problem.mu[x], table.nu
+    home, mu, nu = np.int64(table.labels[x]), problem.mu[x], table.nu
     if beta != 1.0:
         n_out, n_in = _collect_flow(problem, table, x, work)
         _join_flow(table.flow, home, problem.loops[x], -1, work, n_out, n_in)
@@ -494,8 +537,9 @@ def _move(problem: Problem, table: Table, beta: float, x: int, y: int, work: Wor
         _move_dense(problem, table, beta, x, home, y)
     else:
         for p in range(problem.indptr[x], problem.indptr[x + 1]):
-            _shift_list(table.lists, problem.indices[p], home, -problem.mass[p, 0], -1)
-            _shift_list(table.lists, problem.indices[p], y, problem.mass[p, 0], 1)
+            i, mass = np.int64(problem.indices[p]), problem.mass[p, 0]
+            _shift_list(table.lists, i, home, -mass, -1, table.size.size)
+            _shift_list(table.lists, i, y, mass, 1, table.size.size)
 
 
 @njit(**PART)
@@ -522,10 +566,10 @@ def sweep(
     """One pass of Algorithm 1; returns the number of moves and the change of the cost."""
     moves, change = 0, 0.0
     for x in order:
-        home = table.labels[x]
+        home = np.int64(table.labels[x])
         if table.size[home] == 1 and not allow_empty:
             continue
-        mate = home ^ 1 if in_pairs else -1
+        mate = home ^ 1 if in_pairs else np.int64(-1)
         _evaluate(problem, table, beta, x, mate, work)
         best = mate if in_pairs else _best_group(work.gain, home)
         if best != home and work.gain[best] < -tolerance:
@@ -543,7 +587,7 @@ def best_newcomer(
     new, best = -1, np.inf
     for x in range(table.labels.size):
         if x != but and table.labels[x] != y and table.size[table.labels[x]] > 1:
-            _evaluate(problem, table, beta, x, -1, work)
+            _evaluate(problem, table, beta, x, np.int64(-1), work)
             if work.gain[y] < best:
                 new, best = x, work.gain[y]
     return new, best
@@ -561,7 +605,7 @@ def exchange_singletons(
         old = 0
         while table.labels[old] != y:
             old += 1
-        _evaluate(problem, table, beta, old, -1, work)
+        _evaluate(problem, table, beta, old, np.int64(-1), work)
         refuge = _best_group(work.gain, y)
         if refuge == y:
             continue
@@ -581,7 +625,7 @@ def exchange_singletons(
 def split_off(problem: Problem, table: Table, work: Work, beta: float) -> None:
     """From all states in group 0: fill each other group with the state that is cheapest to take out."""
     for y in range(1, table.size.size):
-        new = best_newcomer(problem, table, work, beta, y, -1)[0]
+        new = best_newcomer(problem, table, work, beta, y, np.int64(-1))[0]
         _move(problem, table, beta, new, y, work)
 
 

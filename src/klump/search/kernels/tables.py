@@ -41,11 +41,14 @@ class Dense(NamedTuple):
 
 
 class Lists(NamedTuple):
-    """The non-zero entries of A, row by row, in no order."""
+    """The non-zero entries of A, row by row, in no order, in blocks of four that fill a cache line.
 
-    bounds: Ints  # (n, 2) where the list of a state begins and ends; behind it is room for all it can hold
-    key: Shorts  # (room, 2) group, and transitions behind the entry
-    value: Floats  # (room, 2) A and f(A)
+    What is free in a block has the group number k, and mass and count 0.
+    """
+
+    bounds: Ints  # (n, 2) first block of the list of a state, and its length; behind it is room for all it can hold
+    key: Shorts  # (blocks, 2, 4) group, and transitions behind the entry
+    value: Floats  # (blocks, 2, 4) A and f(A)
 
 
 class Flow(NamedTuple):
@@ -74,7 +77,7 @@ class Work(NamedTuple):
     """Scratch space of one evaluation; masses and counts are zero between evaluations."""
 
     gain: Floats  # (k,) out: change of the cost if the state moved to each group
-    change: Floats  # (k,) change of sum f(A), or of sum f(B)
+    change: Floats  # (k + 1,) change of sum f(A), or of sum f(B); what free entries add goes to the last
     mass: Floats  # (2, k) mass from the state to each group and back, itself left out
     count: Ints  # (2, k) transitions behind them
     groups: Shorts  # (2, k) the groups with a count
