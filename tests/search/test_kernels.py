@@ -1,0 +1,407 @@
+"""The kernels of Algorithm 1 against literal recomputation.
+
+Reached only by the names that the rest of klump uses, and by ``_evaluate``, the price list of one state.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+
+import chains
+import reference
+from klump.chain import MarkovChain
+from klump.search.kernels import descent
+from klump.search.kernels.tables import MASS
+from klump.search.problem import make_problem, make_table, make_work
+
+BETAS = (0.0, 0.3, 0.5, 0.8, 1.0)
+LAYOUTS = ("dense", "lists")
+
+
+class Search:
+    """A chain in one of the two layouts, with a table for given labels."""
+
+    def __init__(self, P, labels, k, layout="dense", mu=None):
+        stored = P if layout == "dense" else sparse.csr_array(P)
+        self.chain = MarkovChain(stored, stationary_distribution=mu)
+        self.P, self.mu, self.k = np.asarray(P), self.chain.stationary_distribution, k
+        self.problem = make_problem(self.chain)
+        self.table = make_table(self.problem, labels, k)
+        self.work = make_work(k)
+        self.sums = descent.build(self.problem, self.table)
+
+    @property
+    def labels(self):
+        return self.table.labels.tolist()
+
+    def cost(self, beta, labels=None):
+        return reference.cost_of_labels(
+            self.P, self.mu, self.labels if labels is None else labels, self.k, beta
+        )
+
+    def gains(self, beta, x):
+        descent._evaluate(self.problem, self.table, beta, x, -1, self.work)
+        return self.work.gain.copy()
+
+    def sweep(self, beta, order, tolerance=1e-12, allow_empty=False, in_pairs=False):
+        order = np.asarray(order, dtype=np.int64)
+        return descent.sweep(
+            self.problem, self.table, self.work, beta, order, tolerance, allow_empty, in_pairs
+        )
+
+    def descend(self, beta, limit=50, tolerance=1e-12, allow_empty=False, exchange=False):
+        trace = np.full(limit + 1, np.nan)
+        order = np.arange(len(self.mu))
+        done = descent.descend(
+            self.problem, self.table, self.work, beta, order, tolerance, allow_empty, exchange, trace
+        )
+        return trace[: done + 1]
+
+
+def random_search(seed, layout, kinds=chains.KINDS, n=None, k=None):
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(2, 9)) if n is None else n
+    kind = kinds[rng.integers(len(kinds))]
+    n += kind == "periodic" and n % 2
+    k = int(rng.integers(1, min(n, 4) + 1)) if k is None else k
+    return Search(chains.random_matrix(kind, n, rng), chains.random_labels(n, k, rng), k, layout)
+
+
+# The logarithm
+
+
+def test_fast_log2_to_a_few_ulp_over_the_entire_range(rng):
+    mantissa = np.concatenate([1 + rng.random(5), [1.0, math.sqrt(2), np.nextafter(math.sqrt(2), 2), 1.5]])
+    for exponent in range(-1022, 1024):
+        for m in mantissa:
+            t = math.ldexp(float(m), exponent)
+            exact = math.log2(t)
+            assert abs(descent.fast_log2(t) - exact) <= 3 * math.ulp(exact)
+
+
+def test_fast_log2_keeps_its_relative_accuracy_near_one():
+    for power in range(2, 53):
+        for t in (1 + 2.0**-power, 1 - 2.0**-power):
+            assert descent.fast_log2(t) == pytest.approx(math.log2(t), rel=1e-15)
+    assert descent.fast_log2(1.0) == 0.0
+
+
+def test_fast_log2_is_exact_at_powers_of_two():
+    assert all(descent.fast_log2(2.0**e) == e for e in range(-1022, 1024))
+
+
+def test_f_is_t_log2_t(rng):
+    t = 10.0 ** rng.uniform(-300, 300, size=4000)
+    out = np.empty_like(t)
+    descent.f_array(t, out)
+    np.testing.assert_allclose(out, [v * math.log2(v) for v in t], rtol=1e-15)
+    near = 1 + rng.uniform(-0.1, 0.1, size=4000)
+    descent.f_array(near, out)
+    np.testing.assert_allclose(out, [v * math.log2(v) for v in near], rtol=2e-15)
+
+
+def test_f_at_the_edges():
+    t = np.array([0.0, -0.0, -1e-17, 5e-324, 1e-310, 1.0, math.nan, math.inf])
+    out = np.empty_like(t)
+    descent.f_array(t, out)
+    # Nothing is exactly zero, a negative speck counts as nothing, and denormals are as good as nothing.
+    assert np.all(out[:3] == 0.0)
+    assert np.all(np.abs(out[3:5]) < 1e-300)
+    assert out[5] == 0.0
+    # What is not a number must not vanish.
+    assert math.isnan(out[6])
+    assert not math.isfinite(out[7])
+
+
+@pytest.mark.parametrize(
+    ("series", "range_"),
+    [(descent.long_series, 1 / 32), (descent.short_series, 1 / 512)],
+    ids=["long", "short"],
+)
+def test_series_against_the_logarithm(series, range_, rng):
+    for u in [*(range_ * rng.random(500)), range_, 1e-8, 1e-300]:
+        assert series(u) == pytest.approx((1 + u) * math.log1p(u) / u, rel=2e-15)
+    assert series(0.0) == 1.0
+
+
+# Prices
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@given(seed=chains.seeds, beta=chains.betas)
+def test_gains_are_differences_of_the_recomputed_cost(layout, seed, beta):
+    search = random_search(seed, layout)
+    before, labels = search.cost(beta), search.labels
+    for x in range(len(labels)):
+        moved = [search.cost(beta, [*labels[:x], y, *labels[x + 1 :]]) for y in range(search.k)]
+        gains = search.gains(beta, x)
+        np.testing.assert_allclose(gains, np.array(moved) - before, atol=1e-12)
+        assert gains[labels[x]] == 0.0
+    assert search.labels == labels
+
+
+@pytest.mark.parametrize("beta", BETAS)
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_gains_on_a_chain_too_large_to_be_lucky(layout, beta, rng):
+    n, k = 24, 5
+    P = chains.random_matrix("dense", n, rng)
+    P[:, ::3] = 0.0
+    P[np.arange(n), (np.arange(n) + 1) % n] += 0.2
+    search = Search(chains.normalized(P), chains.random_labels(n, k, rng), k, layout)
+    before, labels = search.cost(beta), search.labels
+    for x in (0, 7, n - 1):
+        moved = [search.cost(beta, [*labels[:x], y, *labels[x + 1 :]]) for y in range(k)]
+        np.testing.assert_allclose(search.gains(beta, x), np.array(moved) - before, atol=1e-13)
+
+
+@given(seed=chains.seeds, beta=chains.betas)
+def test_both_layouts_ask_the_same_prices(seed, beta):
+    dense, lists = random_search(seed, "dense"), random_search(seed, "lists")
+    np.testing.assert_allclose(dense.sums, lists.sums, atol=1e-13)
+    for x in range(len(dense.mu)):
+        np.testing.assert_allclose(dense.gains(beta, x), lists.gains(beta, x), atol=1e-13)
+
+
+@given(seed=chains.seeds, beta=chains.betas, layout=st.sampled_from(LAYOUTS))
+def test_sums_give_the_cost_up_to_a_constant(seed, beta, layout):
+    search = random_search(seed, layout)
+    into, flow, nu = search.sums
+    joint = reference.joint_of_states(search.P, search.mu)
+    constant = beta * reference.mutual_information(joint) - (1 - 2 * beta) * -reference.entropy(search.mu)
+    value = (1 - 2 * beta) * into - (1 - beta) * flow + nu + constant
+    assert value == pytest.approx(search.cost(beta), abs=1e-12)
+
+
+@pytest.mark.parametrize("beta", [0.0, 0.3, 1.0])
+@pytest.mark.parametrize(("n", "k"), [(300, 10), (400, 320)])
+def test_long_lists_and_many_groups_fit_the_scratch_space(n, k, beta, rng):
+    # Every state has n predecessors that lead to k groups each: far more than is gathered at a time.
+    P, labels = rng.dirichlet(np.ones(n), size=n), chains.random_labels(n, k, rng)
+    dense, lists = Search(P, labels, k, "dense"), Search(P, labels, k, "lists")
+    for x in (0, n // 2, n - 1):
+        np.testing.assert_allclose(dense.gains(beta, x), lists.gains(beta, x), atol=1e-14)
+    assert dense.sweep(beta, [1])[0] == lists.sweep(beta, [1])[0]
+    assert dense.labels == lists.labels
+
+
+# Moves
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@given(seed=chains.seeds, beta=chains.betas, allow_empty=st.booleans())
+def test_tracked_change_is_the_recomputed_one_after_every_move(layout, seed, beta, allow_empty):
+    search = random_search(seed, layout)
+    cost = search.cost(beta)
+    for x in [*range(len(search.mu))] * 3:
+        before = search.labels
+        moves, change = search.sweep(beta, [x], allow_empty=allow_empty)
+        after = search.cost(beta)
+        assert moves == (before != search.labels)
+        assert change == pytest.approx(after - cost, abs=1e-12)
+        assert change < -1e-12 if moves else change == 0.0
+        assert before[:x] + before[x + 1 :] == search.labels[:x] + search.labels[x + 1 :]
+        cost = after
+
+
+@pytest.mark.parametrize("beta", BETAS)
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_tracked_change_over_many_moves_without_rebuilding(layout, beta, rng):
+    n, k = 30, 4
+    search = Search(chains.random_matrix("skewed", n, rng), chains.random_labels(n, k, rng), k, layout)
+    cost, total_moves = search.cost(beta), 0
+    for _ in range(4):
+        moves, change = search.sweep(beta, rng.permutation(n))
+        total_moves += moves
+        assert change == pytest.approx(search.cost(beta) - cost, abs=1e-12)
+        cost = search.cost(beta)
+    assert total_moves > 10
+
+
+@given(seed=chains.seeds, beta=st.sampled_from([0.0, 0.3, 0.5, 0.8]), layout=st.sampled_from(LAYOUTS))
+def test_exact_zeros_by_counting(seed, beta, layout):
+    """After any moves the table is the one that is built anew; what is empty is exactly zero."""
+    search = random_search(seed, layout, n=8, k=3)
+    rng = np.random.default_rng(seed)
+    for _ in range(4):
+        # A tolerance below zero takes the best move even if it is dearer: more moves, to and fro.
+        search.sweep(beta, rng.permutation(len(search.mu)), tolerance=-0.05)
+    assert_like_new(search, beta)
+
+
+def assert_like_new(search, beta):
+    fresh = make_table(search.problem, search.table.labels, search.k)
+    descent.build(search.problem, fresh)
+    np.testing.assert_array_equal(search.table.size, np.bincount(search.labels, minlength=search.k))
+    np.testing.assert_array_equal(search.table.flow.count, fresh.flow.count)
+    mass, fresh_mass = search.table.flow.rows[:, MASS], fresh.flow.rows[:, MASS]
+    np.testing.assert_allclose(mass, fresh_mass, atol=1e-15)
+    assert np.all(mass[fresh.flow.count == 0] == 0.0)
+    # All that a table is good for are prices.
+    work = make_work(search.k)
+    for x in range(len(search.mu)):
+        descent._evaluate(search.problem, fresh, beta, x, -1, work)
+        np.testing.assert_allclose(search.gains(beta, x), work.gain, atol=1e-13)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@given(seed=chains.seeds, beta=chains.betas)
+def test_groups_never_run_empty_unless_allowed(layout, seed, beta):
+    search = random_search(seed, layout)
+    # Even the cheapest move is no excuse.
+    search.sweep(beta, np.tile(np.arange(len(search.mu)), 3), tolerance=-1.0)
+    assert set(search.labels) == set(range(search.k))
+
+
+def test_groups_do_run_empty_if_allowed(rng):
+    # At beta = 0 one group costs nothing: Algorithm 1 as printed empties the other.
+    search = Search(chains.random_matrix("dense", 3, rng), [0, 1, 1], 2)
+    search.descend(0.0, allow_empty=True)
+    assert search.cost(0.0) == pytest.approx(0.0, abs=1e-12)
+    assert len(set(search.labels)) == 1
+
+
+@given(seed=chains.seeds, beta=chains.betas, layout=st.sampled_from(LAYOUTS))
+def test_in_pairs_a_state_only_chooses_between_two_halves(seed, beta, layout):
+    search = random_search(seed, layout, n=8, k=4)
+    before, cost = np.array(search.labels), search.cost(beta)
+    moves, change = search.sweep(beta, np.arange(len(before)), in_pairs=True)
+    after = np.array(search.labels)
+    np.testing.assert_array_equal(before >> 1, after >> 1)
+    assert moves >= np.count_nonzero(before != after)
+    assert change == pytest.approx(search.cost(beta) - cost, abs=1e-12)
+
+
+# Descents
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@settings(max_examples=40)
+@given(seed=chains.seeds, beta=chains.betas, exchange=st.booleans(), allow_empty=st.booleans())
+def test_descent_never_goes_up_and_ends_where_no_move_helps(layout, seed, beta, exchange, allow_empty):
+    search = random_search(seed, layout)
+    cost = search.cost(beta)
+    trace = search.descend(beta, exchange=exchange, allow_empty=allow_empty)
+    assert len(trace) <= 50
+    assert all(later <= earlier + 1e-13 for earlier, later in itertools.pairwise(trace))
+    assert trace[-1] - trace[0] == pytest.approx(search.cost(beta) - cost, abs=1e-12)
+    labels, reached = search.labels, search.cost(beta)
+    for x, y in itertools.product(range(len(labels)), range(search.k)):
+        if allow_empty or labels.count(labels[x]) > 1:
+            assert search.cost(beta, [*labels[:x], y, *labels[x + 1 :]]) >= reached - 1e-11
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("allow_empty", [False, True])
+def test_descent_is_algorithm_1(layout, allow_empty, rng):
+    """Same path, same answer as the paper's pseudocode read literally."""
+    for _ in range(12):
+        n, k, beta = int(rng.integers(4, 9)), int(rng.integers(2, 4)), float(rng.choice(BETAS))
+        P = chains.random_matrix("dense", n, rng)
+        labels = chains.random_labels(n, k, rng)
+        for limit in (1, 20):
+            search = Search(P, labels, k, layout)
+            search.descend(beta, limit=limit, allow_empty=allow_empty)
+            expected = reference.algorithm_1(P, search.mu, labels, k, beta, limit, allow_empty)
+            assert search.labels == expected
+
+
+def test_descent_stops_at_the_limit(rng):
+    search = Search(chains.random_matrix("dense", 30, rng), chains.random_labels(30, 4, rng), 4)
+    assert len(search.descend(0.8, limit=1)) == 2
+    assert len(search.descend(0.8, limit=0)) == 1
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@given(seed=chains.seeds, beta=chains.betas)
+def test_exchange_of_singletons_never_raises_the_cost(layout, seed, beta):
+    search = random_search(seed, layout, n=7, k=4)
+    for _ in range(3):
+        before, cost = search.labels, search.cost(beta)
+        moves, change = descent.exchange_singletons(search.problem, search.table, search.work, beta, 1e-12)
+        assert change == pytest.approx(search.cost(beta) - cost, abs=1e-12)
+        assert change < 0.0 if moves else before == search.labels
+        assert set(search.labels) == set(range(search.k))
+        if beta != 1.0:
+            assert_like_new(search, beta)
+
+
+def test_exchange_frees_singletons_that_single_moves_cannot(rng):
+    """The rule against empty groups freezes groups of one; exchanging their members only ever helps."""
+    helped = 0
+    for _ in range(30):
+        P, labels = chains.random_matrix("dense", 8, rng), chains.random_labels(8, 4, rng)
+        alone, exchanged = Search(P, labels, 4), Search(P, labels, 4)
+        alone.descend(0.0)
+        exchanged.descend(0.0, exchange=True)
+        assert exchanged.cost(0.0) <= alone.cost(0.0) + 1e-12
+        helped += exchanged.cost(0.0) < alone.cost(0.0) - 1e-3
+    assert helped >= 3
+
+
+# Extremes
+
+
+@pytest.mark.parametrize("beta", BETAS)
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_weights_down_to_1e_300(layout, beta, rng):
+    """Rare steps of any size neither warn nor fail nor change what the common ones cost."""
+    rare = 1e-300
+    P = np.array(
+        [
+            [0.7 - rare, 0.3, rare, 0.0],
+            [0.6, 0.4 - rare, 0.0, rare],
+            [0.5, 0.0, 0.2, 0.3],
+            [0.0, 0.5, 0.1, 0.4],
+        ]
+    )
+    heavy = np.array([2 / 3, 1 / 3])
+    # To first order in the rare steps: what flows into the two rare states, and how long it stays there.
+    light = np.linalg.solve(np.eye(2) - P[2:, 2:].T, heavy) * rare
+    search = Search(P, [0, 1, 0, 1], 2, layout, mu=np.concatenate([heavy, light]))
+    for x in range(4):
+        labels = search.labels
+        moved = [search.cost(beta, [*labels[:x], y, *labels[x + 1 :]]) for y in range(2)]
+        np.testing.assert_allclose(search.gains(beta, x), np.array(moved) - search.cost(beta), atol=1e-14)
+    trace = search.descend(beta, tolerance=0.0, exchange=True)
+    assert np.all(np.isfinite(trace))
+    assert set(search.labels) == {0, 1}
+    if beta != 1.0:
+        assert_like_new(search, beta)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_not_a_number_does_not_vanish(layout):
+    search = Search(np.array([[0.5, 0.3, 0.2], [0.1, 0.6, 0.3], [0.3, 0.3, 0.4]]), [0, 1, 1], 2, layout)
+    broken = search.problem.mu.copy()
+    broken[2] = math.nan
+    search.problem = search.problem._replace(mu=broken)
+    assert math.isnan(descent.build(search.problem, search.table)[2])
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("beta", BETAS)
+def test_one_group_and_as_many_groups_as_states(layout, beta, rng):
+    P = chains.random_matrix("sparse", 6, rng)
+    one = Search(P, np.zeros(6, dtype=int), 1, layout)
+    assert one.descend(beta, exchange=True).size == 2
+    assert one.gains(beta, 3).tolist() == [0.0]
+    every = Search(P, np.arange(6), 6, layout)
+    every.descend(beta, exchange=True)
+    assert sorted(every.labels) == list(range(6))
+
+
+def test_sparse_chains_given_dense_are_searched_as_lists(rng):
+    # Twelve states on a ring: a dense table would be mostly zeros.
+    P = chains.normalized(np.roll(np.eye(12), 1, axis=1) + np.eye(12))
+    stored_dense, stored_sparse = Search(P, np.arange(12) % 3, 3), Search(P, np.arange(12) % 3, 3, "lists")
+    assert stored_dense.problem.columns.size == stored_sparse.problem.columns.size == 0
+    stored_dense.descend(0.3)
+    stored_sparse.descend(0.3)
+    assert stored_dense.labels == stored_sparse.labels
