@@ -24,6 +24,14 @@ def test_compressed_and_single_precision(tmp_path):
     assert np.allclose(matrix.sum(axis=1), 1, atol=1e-15)
 
 
+def test_saved_aggregation(tmp_path):
+    klump.Aggregation.from_labels(P, [0, 1]).save(tmp_path / "answer.npz")
+    with pytest.raises(
+        FileFormatError, match=r"answer.npz: this is an aggregation that klump saved; klump.load"
+    ):
+        klump.read_chain(tmp_path / "answer.npz")
+
+
 def test_two_matrices_are_ambiguous(tmp_path):
     np.savez(tmp_path / "model.npz", A=P, B=P)
     with pytest.raises(FileFormatError, match=r"model.npz: 2 of its arrays \(A, B\) .* transition_matrix$"):

@@ -30,6 +30,10 @@ def read(path: Path, *, add_up: bool) -> Contents:
     """Read a dense or sparse matrix and the names of its states."""
     _require_archive(path)
     with np.load(path, allow_pickle=False) as archive:
+        if "metadata" in archive.files:
+            raise FileFormatError(
+                "this is an aggregation that klump saved; klump.load reads it, and its chain is .original"
+            )
         names = _read_names(archive)
         if "format" in archive.files and "shape" in archive.files:
             return Contents(_sparse_matrix(path), names)
