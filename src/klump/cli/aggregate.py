@@ -1,0 +1,127 @@
+"""``klump aggregate``: find groups of states."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from klump.cli.commands import INTERRUPTED, ChainCommand
+from klump.cli.inputs import ChainInput
+from klump.cli.options import (
+    chain_options,
+    n_states_option,
+    output_option,
+    printing_options,
+    search_options,
+)
+
+if TYPE_CHECKING:
+    from klump.aggregation import Aggregation
+
+
+def _known_method(ctx: click.Context, param: click.Parameter, value: str) -> str:
+    # Checked here and not by click.Choice: the registry imports numba, which help can do without.
+    if value != "auto":
+        from klump.search.registry import METHODS
+
+        if value not in METHODS:
+            raise click.BadParameter(f"{value!r} is not one of {', '.join(METHODS)}")
+    return value
+
+
+@click.command("aggregate", cls=ChainCommand)
+@chain_options
+@n_states_option
+@click.option(
+    "--beta",
+    type=click.FloatRange(0.0, 1.0),
+    default=0.5,
+    show_default=True,
+    metavar="B",
+    help="What to keep: from 0, groups that are Markov, to 1, groups that tell of the next state.",
+)
+@click.option(
+    "--method",
+    default="auto",
+    show_default=True,
+    metavar="M",
+    callback=_known_method,
+    help="How to search: auto, sequential, annealing, ...",
+)
+@search_options
+@click.option("--full", is_flag=True, help="List all members of every group.")
+@output_option(
+    (".npz", ".csv", ".json"), "Save to OUT: .npz keeps all, .csv has state,group, .json as --json."
+)
+@printing_options
+def command(
+    source: ChainInput,
+    n_states: int,
+    beta: float,
+    method: str,
+    n_init: int,
+    seed: int,
+    jobs: int | None,
+    full: bool,
+    output: str | None,
+    as_json: bool,
+    quiet: bool,
+) -> None:
+    """Group the states of the chain in FILE, and say what is lost."""
+    from klump.cli import progress, records, saving
+
+    chain = source.read()
+    with progress.search_progress(quiet=quiet) as shown:
+        from klump import aggregation
+
+        agg = aggregation.aggregate(
+            chain,
+            n_states,
+            beta=beta,
+            method=method,
+            n_init=n_init,
+            random_state=seed,
+            n_jobs=jobs,
+            progress=shown.update,
+        )
+        found = records.document(
+            "aggregation",
+            source,
+            chain,
+            seed=seed,
+            method=agg.method,
+            states=[records.name(state) for state in chain.states],
+            **records.aggregation(agg),
+        )
+    if as_json:
+        click.echo(records.written(found))
+    else:
+        for line in _lines(source, agg, seed, full=full):
+            click.echo(line)
+    if output is not None:
+        saving.save_aggregation(agg, output, found)
+        if not quiet:
+            click.echo(f"klump: saved {output}", err=True)
+    if agg.interrupted:
+        click.echo("klump: interrupted: this is the best found so far", err=True)
+        click.get_current_context().exit(INTERRUPTED)
+
+
+def _lines(source: ChainInput, agg: Aggregation, seed: int, *, full: bool) -> list[str]:
+    from klump.cli import tables
+
+    width = tables.terminal_width()
+    k = agg.chain.n_states
+    blocks: list[list[Any]] = [
+        [
+            *tables.heading(source.path, agg.original),
+            f"{k} group{'s' * (k > 1)} at beta {agg.beta:g} (method {agg.method}, seed {seed})",
+        ],
+        tables.groups(agg, width, full=full),
+        tables.costs(agg.costs, [agg.beta]),
+        tables.certificate(agg),
+        tables.matrix(agg.chain, width),
+        tables.notes(agg, width),
+    ]
+    return "\n\n".join("\n".join(block) for block in blocks if block).split("\n")

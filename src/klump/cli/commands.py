@@ -1,0 +1,93 @@
+"""How commands are found, and how they fail: with one line and an exit status."""
+
+from __future__ import annotations
+
+import re
+from importlib import import_module
+from typing import Any, cast
+
+import click
+
+from klump.errors import KlumpError
+
+# One module each, with a function `command`, in the order in which help lists them.
+COMMANDS = ("info", "aggregate", "path", "score")
+
+INTERRUPTED = 130  # what shells report for a program that Ctrl-C ended
+
+_OPTIONS = {
+    "normalize": "--normalize",
+    "restrict": "--restrict",
+    "restart": "--restart",
+    "initial": "--initial",
+    "n_states": "-k",
+    "beta": "--beta",
+    "betas": "--betas",
+    "method": "--method",
+    "n_init": "--n-init",
+    "random_state": "--seed",
+    "n_jobs": "--jobs",
+}
+_ARGUMENT = re.compile(rf"\b({'|'.join(_OPTIONS)})=('[^']*'|\[[^]]*\]|[\w.+-]*\w|)")
+
+
+class LazyGroup(click.Group):
+    """A group that imports a command when it is asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Name the commands in the order in which they are used."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import one command."""
+        if cmd_name not in COMMANDS:
+            return None
+        return cast(click.Command, import_module(f"klump.cli.{cmd_name}").command)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run a command; Ctrl-C has an exit status of its own."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            click.echo("klump: interrupted", err=True)
+            return ctx.exit(INTERRUPTED)
+
+
+class ChainCommand(click.Command):
+    """A command on a file, whose errors are one line that names the file."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command; bad data ends it with status 1."""
+        paths = [ctx.params[name] for name in ("file", "labels") if name in ctx.params]
+        try:
+            return super().invoke(ctx)
+        except KlumpError as error:
+            message = str(error)
+        except MemoryError:
+            message = "there is not enough memory for this chain"
+        click.echo(f"klump: error: {about_file(message, paths)}", err=True)
+        return ctx.exit(1)
+
+
+def about_file(message: str, paths: list[str]) -> str:
+    """Name the file that an error is about, and spell arguments of Python as options.
+
+    >>> about_file("chain.csv: pass normalize=True", ["chain.csv"])
+    'chain.csv: pass --normalize'
+    >>> about_file("Pass restrict='largest', or restart=p", ["chain.csv"])
+    'chain.csv: Pass --restrict largest, or --restart P'
+    """
+    file = paths[0]
+    for path in paths:
+        if message.startswith(f"{path}: "):
+            file, message = path, message.removeprefix(f"{path}: ")
+    return f"{file}: {_ARGUMENT.sub(_as_option, message)}"
+
+
+def _as_option(argument: re.Match[str]) -> str:
+    name, value = argument.groups()
+    if value in ("", "True"):
+        return _OPTIONS[name]
+    if re.fullmatch(r"'[\w.-]+'", value):
+        value = value[1:-1]
+    return f"{_OPTIONS[name]} {'P' if value == 'p' else value}"

@@ -1,0 +1,50 @@
+"""The chain that a command works on, and where it came from."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    from klump.chain import MarkovChain
+
+
+@dataclass(frozen=True)
+class ChainInput:
+    """A file, and what is done with it."""
+
+    path: str
+    normalize: bool
+    restrict: Literal["largest"] | None
+    restart: float | None
+    initial: str | None
+
+    def read(self) -> MarkovChain:
+        """Read the chain."""
+        from klump.files import read_chain
+
+        return read_chain(
+            self.path,
+            normalize=self.normalize,
+            restrict=self.restrict,
+            restart=self.restart,
+            initial=self.initial,
+        )
+
+    def record(self, chain: MarkovChain) -> dict[str, Any]:
+        """Say what was read, for JSON."""
+        return {
+            "path": self.path,
+            "sha256": sha256(self.path),
+            "n_states": chain.n_states,
+            "n_transitions": chain.n_transitions,
+            "normalize": self.normalize,
+            "applied": list(chain.applied),
+        }
+
+
+def sha256(path: str) -> str:
+    """Hash a file."""
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -1,0 +1,101 @@
+"""The options that commands share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from pathlib import Path
+from typing import Any
+
+import click
+
+from klump.cli.inputs import ChainInput
+
+Function = Callable[..., Any]
+
+_CHAIN = (
+    click.argument("file", type=click.Path()),
+    click.option("--normalize", is_flag=True, help="Divide each row by its sum: for files of counts."),
+    click.option(
+        "--restrict",
+        type=click.Choice(["largest"]),
+        help="Keep only the largest closed class of a chain that is not irreducible.",
+    ),
+    click.option(
+        "--restart",
+        metavar="P",
+        type=click.FloatRange(0.0, 1.0, min_open=True),
+        help="Return to the initial state with probability P at every step: for absorbing chains.",
+    ),
+    click.option(
+        "--initial", metavar="STATE", help="Where a restart leads; without it, to every state alike."
+    ),
+)
+
+_SEARCH = (
+    click.option(
+        "--n-init", metavar="N", type=click.IntRange(1), default=20, show_default=True, help="Restarts."
+    ),
+    click.option(
+        "--seed", metavar="S", type=click.IntRange(0), default=0, show_default=True, help="Random seed."
+    ),
+    click.option("--jobs", "-j", metavar="J", type=int, help="Processors to use; -1 for all.  [default: 1]"),
+)
+
+_PRINTING = (
+    click.option("--json", "as_json", is_flag=True, help="Print JSON instead of tables."),
+    click.option("--quiet", "-q", is_flag=True, help="No progress and no remarks on stderr."),
+)
+
+
+def _all(options: tuple[Function, ...], function: Function) -> Function:
+    for option in reversed(options):
+        function = option(function)
+    return function
+
+
+def chain_options(function: Function) -> Function:
+    """Take a file and what to do with it; the command gets a :class:`ChainInput` called ``source``."""
+
+    @wraps(function)
+    def with_source(
+        *, file: str, normalize: bool, restrict: Any, restart: float | None, initial: str | None, **rest: Any
+    ) -> Any:
+        if initial is not None and restart is None:
+            raise click.UsageError("--initial says where a restart leads; pass --restart with it")
+        return function(source=ChainInput(file, normalize, restrict, restart, initial), **rest)
+
+    return _all(_CHAIN, with_source)
+
+
+def search_options(function: Function) -> Function:
+    """Take what controls a search: restarts, seed, processors."""
+    return _all(_SEARCH, function)
+
+
+def printing_options(function: Function) -> Function:
+    """Take how results are printed."""
+    return _all(_PRINTING, function)
+
+
+def n_states_option(function: Function) -> Function:
+    """Take the number of groups."""
+    option = click.option(
+        "-k", "--n-states", metavar="K", type=click.IntRange(1), required=True, help="How many groups."
+    )
+    return option(function)
+
+
+def output_option(suffixes: tuple[str, ...], help: str) -> Callable[[Function], Function]:
+    """Take a file to save to; it is checked before the search, not after it."""
+
+    def check(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
+        if value is None:
+            return None
+        if Path(value).suffix.lower() not in suffixes:
+            raise click.BadParameter(f"{value!r} must end in {', '.join(suffixes[:-1])} or {suffixes[-1]}")
+        if not Path(value).parent.is_dir():
+            raise click.BadParameter(f"there is no folder {str(Path(value).parent)!r}")
+        return value
+
+    return click.option("-o", "--output", metavar="OUT", callback=check, help=help)

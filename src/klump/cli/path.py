@@ -1,0 +1,123 @@
+"""``klump path``: one aggregation for each beta, from one annealing run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from klump.cli.commands import INTERRUPTED, ChainCommand
+from klump.cli.inputs import ChainInput
+from klump.cli.options import (
+    chain_options,
+    n_states_option,
+    output_option,
+    printing_options,
+    search_options,
+)
+
+if TYPE_CHECKING:
+    from klump.aggregation import AggregationPath
+
+
+def _numbers(ctx: click.Context, param: click.Parameter, value: str | None) -> list[float] | None:
+    if value is None:
+        return None
+    try:
+        betas = [float(part) for part in value.split(",")]
+    except ValueError:
+        raise click.BadParameter(f"{value!r} is not a list of numbers like 1,0.8,0.5") from None
+    wrong = [beta for beta in betas if not 0.0 <= beta <= 1.0]
+    if wrong:
+        raise click.BadParameter(f"{wrong[0]:g} is not between 0 and 1")
+    return betas
+
+
+@click.command("path", cls=ChainCommand)
+@chain_options
+@n_states_option
+@click.option(
+    "--betas",
+    metavar="B,B,...",
+    callback=_numbers,
+    help="Values of beta, falling.  [default: 1,0.9,...,0]",
+)
+@search_options
+@output_option(
+    (".npz", ".csv", ".json"), "Save to OUT: .npz keeps all, .csv has the labels, .json as --json."
+)
+@printing_options
+def command(
+    source: ChainInput,
+    n_states: int,
+    betas: list[float] | None,
+    n_init: int,
+    seed: int,
+    jobs: int | None,
+    output: str | None,
+    as_json: bool,
+    quiet: bool,
+) -> None:
+    """Group the states for every beta from 1 down to 0."""
+    from klump.cli import progress, records, saving
+
+    chain = source.read()
+    with progress.search_progress(quiet=quiet) as shown:
+        from klump import aggregation
+
+        found = aggregation.beta_path(
+            chain,
+            n_states,
+            betas=betas,
+            n_init=n_init,
+            random_state=seed,
+            n_jobs=jobs,
+            progress=shown.update,
+        )
+        document = records.document(
+            "path",
+            source,
+            chain,
+            seed=seed,
+            n_states=n_states,
+            betas=list(found.betas),
+            states=[records.name(state) for state in chain.states],
+            aggregations=[records.aggregation(agg) for agg in found],
+        )
+    if as_json:
+        click.echo(records.written(document))
+    else:
+        for line in _lines(source, found, seed):
+            click.echo(line)
+    if output is not None:
+        saving.save_path(found, output, document)
+        if not quiet:
+            click.echo(f"klump: saved {output}", err=True)
+    if found.interrupted:
+        click.echo("klump: interrupted: this is the best found so far", err=True)
+        click.get_current_context().exit(INTERRUPTED)
+
+
+def _lines(source: ChainInput, path: AggregationPath, seed: int) -> list[str]:
+    from klump.cli import tables
+
+    first = next(iter(path))
+    rows = [
+        (
+            f"{agg.beta:g}",
+            tables.number(agg.cost),
+            tables.number(agg.costs.lumpability),
+            tables.number(agg.costs.predictability),
+            tables.percent(agg.costs.kept),
+            tables.number(agg.bisimulation.epsilon),
+        )
+        for agg in path
+    ]
+    columns = ("beta", "cost", "lumpability", "predictability", "kept", "epsilon")
+    k = first.chain.n_states
+    return [
+        *tables.heading(source.path, first.original),
+        f"{k} group{'s' * (k > 1)} for each beta (seed {seed}); costs in bits",
+        "",
+        *tables.table(columns, rows),
+    ]

@@ -1,0 +1,106 @@
+"""Results as JSON: strictly valid, with everything that is needed to repeat them."""
+
+from __future__ import annotations
+
+import json
+import math
+import platform
+from collections.abc import Hashable
+from importlib.metadata import PackageNotFoundError, version
+from typing import TYPE_CHECKING, Any
+
+from klump import __version__
+
+if TYPE_CHECKING:
+    from klump.aggregation import Aggregation, Costs
+    from klump.chain import MarkovChain
+    from klump.cli.inputs import ChainInput
+
+
+def document(schema: str, source: ChainInput, chain: MarkovChain, **content: Any) -> dict[str, Any]:
+    """Put in front of a result what it is and where it came from."""
+    return {
+        "schema": f"klump/{schema}/1",
+        "klump": __version__,
+        "versions": {"python": platform.python_version()} | _versions("numpy", "scipy", "numba"),
+        "input": source.record(chain),
+        **content,
+    }
+
+
+def written(content: dict[str, Any]) -> str:
+    """Write JSON with a line for each key: labels of a large chain should not take a line each."""
+    lines = (
+        f"  {json.dumps(key)}: {json.dumps(plain(value), allow_nan=False)}" for key, value in content.items()
+    )
+    return "{\n" + ",\n".join(lines) + "\n}"
+
+
+def plain(value: Any) -> Any:
+    """Turn arrays into lists, and numbers that JSON does not know into null.
+
+    >>> plain({"kept": float("nan"), "labels": (1, 2)})
+    {'kept': None, 'labels': [1, 2]}
+    """
+    if hasattr(value, "toarray"):
+        value = value.toarray()
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    if isinstance(value, dict):
+        return {key: plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value
+
+
+def name(state: Hashable) -> str | int:
+    """Give a state's name as JSON has it: text and integers stay, the rest becomes text."""
+    return state if isinstance(state, str | int) else str(state)
+
+
+def aggregation(agg: Aggregation) -> dict[str, Any]:
+    """Everything about one aggregation but the names of the states."""
+    return {
+        "beta": agg.beta,
+        "n_states": agg.chain.n_states,
+        "labels": agg.labels,
+        "groups": [[name(state) for state in group] for group in agg.groups],
+        "costs": costs(agg.costs, agg.beta),
+        "cost": agg.cost,
+        "transition_matrix": agg.chain.transition_matrix,
+        "stationary_distribution": agg.masses,
+        "bisimulation": bisimulation(agg),
+        "notes": agg.notes,
+        "interrupted": agg.interrupted,
+    }
+
+
+def costs(found: Costs, beta: float) -> dict[str, float]:
+    """List the costs of a partition, in bits, and the share of the redundancy that it keeps."""
+    return {
+        "lumpability": found.lumpability,
+        "predictability": found.predictability,
+        "bottleneck": found.bottleneck,
+        "cost": found.at(beta),
+        "kept": found.kept,
+    }
+
+
+def bisimulation(agg: Aggregation) -> dict[str, float] | None:
+    """List the certificate of an aggregation; a stochastic map has none."""
+    if agg.map.labels is None:
+        return None
+    found = agg.bisimulation
+    return {"epsilon": found.epsilon, "bound": found.bound, "mean": found.mean}
+
+
+def _versions(*packages: str) -> dict[str, str | None]:
+    found: dict[str, str | None] = {}
+    for package in packages:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            found[package] = None
+    return found

@@ -1,0 +1,69 @@
+"""``klump score``: what any partition costs, whichever tool it comes from."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from klump.cli.commands import ChainCommand
+from klump.cli.inputs import ChainInput, sha256
+from klump.cli.options import chain_options, printing_options
+
+
+@click.command("score", cls=ChainCommand)
+@chain_options
+@click.argument("labels", type=click.Path())
+@click.option(
+    "--beta",
+    "betas",
+    metavar="B",
+    type=click.FloatRange(0.0, 1.0),
+    multiple=True,
+    default=(0.5,),
+    show_default="0.5",
+    help="Report the cost at this beta; may be given several times.",
+)
+@printing_options
+def command(source: ChainInput, labels: str, betas: tuple[float, ...], as_json: bool, quiet: bool) -> None:
+    """Score the partition in LABELS of the chain in FILE.
+
+    LABELS is a .csv with the columns state,group, a .json list (or klump's own --json), a .npy array, an
+    aggregation that klump saved as .npz, or a text file with a label in each line.
+    """
+    from klump.cli import progress, records
+    from klump.cli.labels import read_labels
+
+    chain = source.read()
+    given = read_labels(labels, chain)
+    with progress.compilation_announced(progress.SearchProgress(quiet=quiet)):
+        from klump.aggregation import Aggregation
+
+        agg = Aggregation.from_labels(chain, given, beta=betas[0])
+        document = records.document(
+            "score",
+            source,
+            chain,
+            labels_input={"path": labels, "sha256": sha256(labels)},
+            at=[{"beta": beta, "cost": agg.costs.at(beta)} for beta in betas],
+            states=[records.name(state) for state in chain.states],
+            **records.aggregation(agg),
+        )
+    if as_json:
+        click.echo(records.written(document))
+        return
+    for line in _lines(source, labels, agg, betas):
+        click.echo(line)
+
+
+def _lines(source: ChainInput, labels: str, agg: Any, betas: tuple[float, ...]) -> list[str]:
+    from klump.cli import tables
+
+    k = agg.chain.n_states
+    blocks = [
+        [*tables.heading(source.path, agg.original), f"{labels}: {k} group{'s' * (k > 1)}"],
+        tables.costs(agg.costs, betas),
+        tables.certificate(agg),
+        tables.notes(agg, tables.terminal_width()),
+    ]
+    return "\n\n".join("\n".join(block) for block in blocks if block).split("\n")

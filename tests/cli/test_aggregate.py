@@ -1,0 +1,173 @@
+"""``klump aggregate`` and ``klump path``: what is printed, saved and reported when interrupted."""
+
+import csv
+import json
+
+import numpy as np
+import pytest
+
+import klump
+from klump.cli.progress import SearchProgress
+
+RUN = "aggregate chain.csv --normalize -k 2 --n-init 3"
+
+
+def strict_json(text):
+    def refuse(constant):
+        raise AssertionError(f"{constant} is not JSON")
+
+    return json.loads(text, parse_constant=refuse)
+
+
+def test_json_is_the_aggregation(klump_cli, chain_file, chain):
+    found = strict_json(klump_cli(f"{RUN} --beta 0.8 --seed 3 --json").stdout)
+    agg = klump.aggregate(chain, 2, beta=0.8, n_init=3, random_state=3)
+    assert found["schema"] == "klump/aggregation/1"
+    assert found["input"]["n_states"] == 8
+    assert found["input"]["normalize"] is True
+    assert (found["seed"], found["beta"], found["n_states"]) == (3, 0.8, 2)
+    assert found["method"] == agg.method
+    assert found["states"] == list(chain.states)
+    assert found["labels"] == agg.labels.tolist()
+    assert found["groups"] == [list(group) for group in agg.groups]
+    assert found["cost"] == found["costs"]["cost"] == pytest.approx(agg.cost, abs=1e-12)
+    for name in ("lumpability", "predictability", "bottleneck", "kept"):
+        assert found["costs"][name] == pytest.approx(getattr(agg.costs, name), abs=1e-12)
+    for name in ("epsilon", "bound", "mean"):
+        assert found["bisimulation"][name] == pytest.approx(getattr(agg.bisimulation, name), abs=1e-12)
+    assert np.array_equal(found["transition_matrix"], agg.chain.transition_matrix)
+    assert np.array_equal(found["stationary_distribution"], agg.masses)
+    assert found["notes"] == list(agg.notes)
+    assert found["interrupted"] is False
+
+
+def test_same_seed_same_output(klump_cli, chain_file):
+    assert klump_cli(f"{RUN} --json").stdout == klump_cli(f"{RUN} --json --jobs 2").stdout
+
+
+def test_printed(klump_cli, chain_file, chain, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    result = klump_cli(RUN)
+    agg = klump.aggregate(chain, 2, n_init=3)
+    lines = result.stdout.splitlines()
+    assert lines[0] == "chain.csv: 8 states, 64 transitions"
+    assert lines[1] == "2 groups at beta 0.5 (method auto, seed 0)"
+    assert lines[3].split() == ["group", "states", "mass", "members,", "heaviest", "first"]
+    for label, line in enumerate(lines[4:6]):
+        number, size, mass, *_ = line.split()
+        assert (int(number), int(size)) == (label, 4)
+        assert float(mass) == pytest.approx(agg.masses[label], abs=1e-4)
+    assert "' '" in result.stdout
+    assert "[b]" in result.stdout
+    assert "'long name'" in result.stdout
+    assert f"lumpability     {agg.costs.lumpability:8.4f}" in result.stdout
+    assert f"{100 * agg.costs.kept:.1f} %  of the " in result.stdout
+    assert f"epsilon         {agg.bisimulation.epsilon:8.4f}" in result.stdout
+    assert f"      0  {agg.chain.transition_matrix[0, 0]:.4f}  " in result.stdout
+    assert max(map(len, lines)) <= 80
+
+
+def test_long_groups_are_cut_unless_full(klump_cli, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "60")
+    names = [f"state-{i}" for i in range(12)]
+    klump.write_chain(klump.MarkovChain(np.full((12, 12), 1 / 12), names), "chain.npz")
+    cut = klump_cli("aggregate chain.npz -k 1 --n-init 1").stdout
+    assert " ... +" in cut
+    full = klump_cli("aggregate chain.npz -k 1 --n-init 1 --full").stdout
+    assert " ... +" not in full
+    assert all(name in full.split() for name in names)
+    assert max(map(len, full.splitlines())) <= 78
+
+
+@pytest.mark.parametrize("n_groups", [1, 8])
+def test_extreme_numbers_of_groups(klump_cli, chain_file, n_groups):
+    found = strict_json(klump_cli(f"aggregate chain.csv --normalize -k {n_groups} --n-init 1 --json").stdout)
+    assert sorted(set(found["labels"])) == list(range(n_groups))
+
+
+@pytest.mark.parametrize("suffix", ["npz", "csv", "json"])
+def test_saved_results_can_be_scored(klump_cli, chain_file, chain, suffix):
+    result = klump_cli(f"{RUN} --beta 1 --json -o result.{suffix}")
+    assert result.stderr == f"klump: saved result.{suffix}\n"
+    found = strict_json(result.stdout)
+    again = strict_json(klump_cli(f"score chain.csv result.{suffix} --normalize --beta 1 --json").stdout)
+    assert again["labels"] == found["labels"]
+    assert again["cost"] == pytest.approx(found["cost"], abs=1e-10)
+
+
+def test_saved_csv_has_the_names(klump_cli, chain_file, chain):
+    labels = strict_json(klump_cli(f"{RUN} --json -o result.csv").stdout)["labels"]
+    with open("result.csv", encoding="utf-8", newline="") as stream:
+        rows = list(csv.reader(stream))
+    assert rows == [
+        ["state", "group"],
+        *([name, str(label)] for name, label in zip(chain.states, labels, strict=True)),
+    ]
+
+
+def test_names_that_json_does_not_have(klump_cli, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    klump.write_chain(klump.MarkovChain(np.full((3, 3), 1 / 3), [(0, 1), "a", 7]), "chain.npz")
+    found = strict_json(klump_cli("aggregate chain.npz -k 1 --n-init 1 --json").stdout)
+    assert found["states"] == ["(0, 1)", "a", 7]
+
+
+def test_quiet(klump_cli, chain_file):
+    assert klump_cli(f"{RUN} --quiet -o result.npz").stderr == ""
+
+
+@pytest.fixture
+def ctrl_c(monkeypatch):
+    """Press Ctrl-C when the search has reported for the first time."""
+
+    def press(self, done, total, best_cost):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(SearchProgress, "update", press)
+
+
+def test_interrupted_search_gives_the_best_so_far(klump_cli, chain_file, ctrl_c):
+    result = klump_cli(f"{RUN} --json -o result.npz", status=130)
+    assert strict_json(result.stdout)["interrupted"] is True
+    assert result.stderr.endswith("klump: interrupted: this is the best found so far\n")
+    assert len(klump.load("result.npz").labels) == 8
+
+
+PATH = "path chain.csv --normalize -k 2 --n-init 3"
+
+
+def test_path(klump_cli, chain_file, chain):
+    found = strict_json(klump_cli(f"{PATH} --betas 1,0.5,0 --json").stdout)
+    assert found["schema"] == "klump/path/1"
+    assert found["betas"] == [1, 0.5, 0]
+    path = klump.beta_path(chain, 2, betas=[1, 0.5, 0], n_init=3)
+    for record, agg in zip(found["aggregations"], path, strict=True):
+        assert record["labels"] == agg.labels.tolist()
+        assert record["beta"] == agg.beta
+        assert record["cost"] == pytest.approx(agg.cost, abs=1e-12)
+    lines = klump_cli(f"{PATH} --betas 1,0.5,0").stdout.splitlines()
+    assert lines[1] == "2 groups for each beta (seed 0); costs in bits"
+    assert lines[3].split() == ["beta", "cost", "lumpability", "predictability", "kept", "epsilon"]
+    assert [line.split()[0] for line in lines[4:]] == ["1", "0.5", "0"]
+
+
+def test_path_by_default(klump_cli, chain_file):
+    assert len(strict_json(klump_cli(f"{PATH} --json").stdout)["aggregations"]) == 11
+
+
+@pytest.mark.parametrize("suffix", ["npz", "csv", "json"])
+def test_saved_path(klump_cli, chain_file, suffix):
+    result = klump_cli(f"{PATH} --betas 1,0 --json -o path.{suffix}")
+    labels = [record["labels"] for record in strict_json(result.stdout)["aggregations"]]
+    if suffix == "npz":
+        assert [agg.labels.tolist() for agg in klump.load("path.npz")] == labels
+        assert "path.npz: this is a path of 2" in klump_cli("score chain.csv path.npz --normalize", 1).stderr
+    elif suffix == "csv":
+        with open("path.csv", encoding="utf-8", newline="") as stream:
+            header, *rows = csv.reader(stream)
+        assert header == ["state", "1", "0"]
+        assert [[int(row[column]) for row in rows] for column in (1, 2)] == labels
+    else:
+        with open("path.json", encoding="utf-8") as stream:
+            assert stream.read() == result.stdout

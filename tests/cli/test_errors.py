@@ -1,0 +1,101 @@
+"""One line on stderr, the right exit status, and never a traceback."""
+
+import pytest
+from click.testing import CliRunner
+
+from klump.cli import main
+
+
+@pytest.fixture
+def files(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "good.csv").write_text("a,b,c\n0.5,0.5,0\n0.25,0.5,0.25\n0,0.5,0.5\n")
+    (tmp_path / "counts.csv").write_text("from,to,count\na,b,3\nb,a,1\n")
+    (tmp_path / "absorbing.csv").write_text("from,to,weight\na,a,0.5\na,b,0.5\nb,b,1\n")
+    (tmp_path / "short.txt").write_text("0\n1\n")
+    (tmp_path / "text.npz").write_text("no archive")
+    (tmp_path / "beta=1").mkdir()
+    (tmp_path / "beta=1" / "counts.csv").write_text("1,2\n1,1\n")
+
+
+def error_of(arguments, status):
+    result = CliRunner().invoke(main, arguments)
+    assert result.exit_code == status, result.output
+    assert result.stdout == ""
+    return result.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("info missing.csv", "missing.csv: cannot be read: No such file or directory"),
+        ("info model.docx", "model.docx: the suffix '.docx' is not known"),
+        ("info text.npz", "text.npz: this is a text file, not an .npz archive"),
+        (
+            "info counts.csv",
+            "counts.csv: row 0 (state 'a') of the transition matrix sums to 3 instead of 1: ",
+        ),
+        ("info counts.csv", "pass --normalize to divide each row by its sum\n"),
+        ("info beta=1/counts.csv", "klump: error: beta=1/counts.csv: row 0 "),
+        (
+            "aggregate absorbing.csv -k 1",
+            "absorbing.csv: the chain is not irreducible: absorbing state ('b')",
+        ),
+        (
+            "aggregate absorbing.csv -k 1",
+            "Pass --restrict largest to keep its largest closed class, or --restart P",
+        ),
+        ("path absorbing.csv -k 1", "absorbing.csv: the chain is not irreducible"),
+        (
+            "info absorbing.csv --restart 0.5 --initial z",
+            "absorbing.csv: --initial z is not the name of a state",
+        ),
+        ("aggregate good.csv -k 4", "good.csv: "),
+        ("path good.csv -k 4", "good.csv: "),
+        ("score good.csv short.txt", "short.txt: 2 labels, but the chain has 3 states"),
+        ("score good.csv missing.txt", "missing.txt: cannot be read: No such file or directory"),
+    ],
+)
+def test_bad_data(files, arguments, message):
+    error = error_of(arguments.split(), 1)
+    assert error.startswith("klump: error: ")
+    assert error.count("\n") == 1
+    assert message in error
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("", "Usage: "),
+        ("cluster", "No such command 'cluster'"),
+        ("info", "Missing argument 'FILE'"),
+        ("aggregate good.csv", "Missing option '-k'"),
+        ("aggregate good.csv -k 0", "0 is not in the range x>=1"),
+        ("aggregate good.csv -k two", "'two' is not a valid integer"),
+        ("aggregate good.csv -k 2 --beta 1.5", "1.5 is not in the range"),
+        ("aggregate good.csv -k 2 --method magic", "'magic' is not one of "),
+        ("aggregate good.csv -k 2 -o out.xlsx", "'out.xlsx' must end in .npz, .csv or .json"),
+        ("aggregate good.csv -k 2 -o nowhere/out.npz", "there is no folder 'nowhere'"),
+        ("path good.csv -k 2 --betas 1,x", "'1,x' is not a list of numbers"),
+        ("path good.csv -k 2 --betas 1,2", "2 is not between 0 and 1"),
+        ("info good.csv --initial a", "--initial says where a restart leads"),
+        ("info good.csv --restart 0", "0.0 is not in the range"),
+        ("info good.csv --restrict all", "'all' is not"),
+    ],
+)
+def test_wrong_usage(files, arguments, message):
+    assert message in error_of(arguments.split(), 2)
+
+
+def test_memory(files, monkeypatch):
+    monkeypatch.setattr("klump.files.read_chain", lambda *_, **__: bytes(2**62))
+    error = error_of(["info", "good.csv"], 1)
+    assert error == "klump: error: good.csv: there is not enough memory for this chain\n"
+
+
+def test_interrupt_before_there_is_a_result(files, monkeypatch):
+    def press_ctrl_c(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("klump.files.read_chain", press_ctrl_c)
+    assert error_of(["info", "good.csv"], 130) == "klump: interrupted\n"

@@ -1,0 +1,79 @@
+"""The progress bar and the announcement of compilation."""
+
+import io
+
+import numba
+import pytest
+from rich.console import Console
+
+from klump.cli.progress import SearchProgress, compilation_announced
+
+
+@pytest.fixture
+def terminal():
+    return Console(file=io.StringIO(), force_terminal=True, width=80)
+
+
+def test_bar_shows_the_best_cost(terminal):
+    with SearchProgress(quiet=False, patience=0.0, console=terminal) as progress:
+        progress.update(1, 4, 0.5)
+        progress._timer.join()
+        progress.update(2, 4, 0.25)
+    output = terminal.file.getvalue()
+    assert "searching" in output
+    assert "best cost 0.250000" in output
+    assert " 50 %" in output
+
+
+def test_no_bar_for_quick_work(terminal):
+    with SearchProgress(quiet=False, patience=1000.0, console=terminal) as progress:
+        progress.update(4, 4, 0.5)
+    assert terminal.file.getvalue() == ""
+
+
+def test_quiet(terminal, capsys):
+    with SearchProgress(quiet=True, patience=0.0, console=terminal) as progress:
+        progress.update(4, 4, 0.5)
+        progress.say("hello")
+    assert terminal.file.getvalue() == ""
+    assert capsys.readouterr() == ("", "")
+
+
+def test_one_line_where_there_is_no_terminal(capsys):
+    with SearchProgress(quiet=False, patience=0.0) as progress:
+        progress.update(4, 4, 0.5)
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith("klump: searched for 0.0 s, 4 steps, best cost 0.500000\n")
+
+
+def test_no_summary_of_a_failure(capsys):
+    with pytest.raises(RuntimeError), SearchProgress(quiet=False, patience=0.0):
+        raise RuntimeError
+    assert capsys.readouterr().err == ""
+
+
+def test_remarks_stand_above_the_bar(terminal):
+    with SearchProgress(quiet=False, patience=0.0, console=terminal) as progress:
+        progress._timer.join()
+        progress.say("a remark")
+    assert "a remark\n" in terminal.file.getvalue()
+
+
+def test_compilation_is_announced_once(capsys):
+    kernel = numba.njit(lambda x: x + 1)
+    with compilation_announced(SearchProgress(quiet=False)):
+        assert capsys.readouterr().err == ""
+        kernel(1)
+        kernel(1.0)
+    assert capsys.readouterr().err.startswith("klump: compiling kernels, once; this takes about ")
+    with compilation_announced(SearchProgress(quiet=False)):
+        kernel(1)
+    kernel(1j)
+    assert capsys.readouterr().err == ""
+
+
+def test_compilation_is_not_announced_if_quiet(capsys):
+    with compilation_announced(SearchProgress(quiet=True)):
+        numba.njit(lambda x: x + 1)(1)
+    assert capsys.readouterr() == ("", "")

@@ -1,0 +1,63 @@
+"""``klump score``: any partition, from any tool."""
+
+import json
+
+import pytest
+
+import klump
+
+
+def test_the_paper_example(klump_cli, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "paper.csv").write_text("0.4,0.3,0.3\n0.25,0.3,0.45\n0.15,0.425,0.425\n")
+    (tmp_path / "labels.txt").write_text("one\nrest\nrest\n")
+    output = klump_cli("score paper.csv labels.txt --beta 0.2 --beta 0.7").stdout
+    assert "labels.txt: 2 groups\n" in output
+    found = json.loads(klump_cli("score paper.csv labels.txt --beta 0.2 --beta 0.7 --json").stdout)
+    assert found["schema"] == "klump/score/1"
+    assert found["labels"] == [0, 1, 1]
+    assert round(found["costs"]["lumpability"], 6) == 0.008560
+    assert round(found["costs"]["predictability"], 6) == 0.013547
+    assert [entry["beta"] for entry in found["at"]] == [0.2, 0.7]
+    assert found["at"][0]["cost"] > found["at"][1]["cost"]
+    assert len(found["labels_input"]["sha256"]) == 64
+    assert f"lumpability     {found['costs']['lumpability']:8.4f}" in output
+    assert f"cost at 0.7     {found['at'][1]['cost']:8.4f}" in output
+
+
+def test_by_name_in_any_order(klump_cli, chain_file, chain):
+    labels = dict(zip(chain.states, "ppppqqqq", strict=True))
+    rows = ['"' + name.replace('"', '""') + '",' + labels[name] for name in reversed(chain.states)]
+    with open("labels.csv", "w", encoding="utf-8") as stream:
+        stream.write("\n".join(["state,group", *rows]))
+    found = json.loads(klump_cli("score chain.csv labels.csv --normalize --json").stdout)
+    costs = klump.score(chain, [0, 0, 0, 0, 1, 1, 1, 1])
+    assert found["labels"] == [0, 0, 0, 0, 1, 1, 1, 1]
+    assert found["cost"] == pytest.approx(costs.at(0.5), abs=1e-12)
+    assert found["costs"]["kept"] == pytest.approx(costs.kept, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("labels.txt", "0\n1\n", "labels.txt: 2 labels, but the chain has 8 states"),
+        ("labels.json", "{}", "labels.json: expected a list of labels"),
+        ("labels.csv", "state,group\nz,0\n", "labels.csv: the state 'a' has no label (8 such states)"),
+        ("labels.npz", "hello", "labels.npz: "),
+    ],
+)
+def test_wrong_labels(klump_cli, chain_file, name, content, message):
+    with open(name, "w", encoding="utf-8") as stream:
+        stream.write(content)
+    error = klump_cli(f"score chain.csv {name} --normalize", status=1).stderr
+    assert error.startswith(f"klump: error: {message}")
+    assert error.count("\n") == 1
+
+
+def test_wrong_map(klump_cli, chain_file):
+    import numpy as np
+
+    np.save("map.npy", np.full((8, 2), 0.7))
+    error = klump_cli("score chain.csv map.npy --normalize", status=1).stderr
+    assert error.startswith("klump: error: ")
+    assert error.count("\n") == 1
