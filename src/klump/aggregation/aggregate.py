@@ -88,7 +88,9 @@ def aggregate(
     if method not in METHODS:
         raise InvalidArgumentError(f"method={method!r} is not known; choose one of {', '.join(METHODS)}")
     if allow_empty and method == "auto":
-        raise InvalidArgumentError("allow_empty=True is for the paper's algorithms; pass method='annealing' with it")
+        raise InvalidArgumentError(
+            "allow_empty=True is for the paper's algorithms; pass method='annealing' with it"
+        )
     options = Options(n_init, random_state, n_jobs, initial, step, max_sweeps, allow_empty, progress)
     task = options.task(chain, n_states, checked_beta(beta))
     found = METHODS[method](task)
@@ -131,7 +133,10 @@ def beta_path(
     path = annealing_path(task, wanted)
     renumber = heaviest_first(task, path[0].labels)
     return AggregationPath(
-        tuple(_answer(task, found, "annealing", beta, renumber) for beta, found in zip(wanted, path, strict=True))
+        tuple(
+            _answer(task, found, "annealing", beta, renumber)
+            for beta, found in zip(wanted, path, strict=True)
+        )
     )
 
 
@@ -221,7 +226,9 @@ def _checked_groups(n_states: Any, chain: MarkovChain) -> int:
     if isinstance(n_states, bool) or not isinstance(n_states, Integral):
         raise InvalidArgumentError(f"n_states={n_states!r} must be a whole number of groups")
     if not 1 <= n_states <= chain.n_states:
-        raise InvalidArgumentError(f"n_states={n_states} must lie between 1 and the chain's {chain.n_states} states")
+        raise InvalidArgumentError(
+            f"n_states={n_states} must lie between 1 and the chain's {chain.n_states} states"
+        )
     return int(n_states)
 
 

@@ -155,7 +155,9 @@ class Aggregation:
         """
         n = self.original.n_states
         if n * n > _LARGEST_LIFT:
-            raise InvalidArgumentError(f"lifting {n} states would store {n * n} transitions; use the aggregated chain")
+            raise InvalidArgumentError(
+                f"lifting {n} states would store {n * n} transitions; use the aggregated chain"
+            )
         mass = sparse.csr_array(self.map.weights.T).multiply(self.original.stationary_distribution[None, :])
         within = mass.toarray() / np.maximum(self.masses, np.finfo(float).tiny)[:, None]
         matrix = self.mapping @ np.asarray(self.chain.transition_matrix) @ within
@@ -169,8 +171,13 @@ class Aggregation:
         save(self, path)
 
     def __str__(self) -> str:
-        lines = [f"{self.original.n_states} states in {self.n_states} groups, beta = {self.beta:g}, {self.method}"]
-        lines += [f"  {mass:8.4f}  {_shortened(names)}" for mass, names in zip(self.masses, self.groups, strict=True)]
+        lines = [
+            f"{self.original.n_states} states in {self.n_states} groups, beta = {self.beta:g}, {self.method}"
+        ]
+        lines += [
+            f"  {mass:8.4f}  {_shortened(names)}"
+            for mass, names in zip(self.masses, self.groups, strict=True)
+        ]
         costs = self.costs
         lines.append(
             f"cost {self.cost:.6f} bits (lumpability {costs.lumpability:.6f}, predictability "
@@ -213,7 +220,9 @@ class AggregationPath(Sequence[Aggregation]):
         for answer in self.aggregations:
             if abs(answer.beta - beta) < 1e-9:
                 return answer
-        raise InvalidArgumentError(f"beta={beta!r} is not on this path; it has {', '.join(map(str, self.betas))}")
+        raise InvalidArgumentError(
+            f"beta={beta!r} is not on this path; it has {', '.join(map(str, self.betas))}"
+        )
 
     def save(self, path: str | PathLike[str]) -> None:
         """Save to a file that :func:`klump.load` reads."""

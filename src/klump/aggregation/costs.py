@@ -61,7 +61,9 @@ def checked_beta(beta: Any) -> float:
     except (TypeError, ValueError) as error:
         raise InvalidArgumentError(f"beta={beta!r} is not a number") from error
     if not 0.0 <= value <= 1.0:
-        raise InvalidArgumentError(f"beta={beta!r} must lie between 0 (lumpability) and 1 (information bottleneck)")
+        raise InvalidArgumentError(
+            f"beta={beta!r} must lie between 0 (lumpability) and 1 (information bottleneck)"
+        )
     return value
 
 

@@ -65,7 +65,9 @@ def _from_values(values: list[Hashable]) -> Mapping:
     if array.dtype.kind in "iu":
         if array.min() < 0:
             where = int(np.argmin(array))
-            raise InvalidArgumentError(f"labels has {array[where]} at state {where}; groups are numbered from 0")
+            raise InvalidArgumentError(
+                f"labels has {array[where]} at state {where}; groups are numbered from 0"
+            )
         n_groups = int(array.max()) + 1
         missing = np.setdiff1d(np.arange(min(n_groups, len(array) + 1)), array)
         if missing.size:
@@ -75,7 +77,9 @@ def _from_values(values: list[Hashable]) -> Mapping:
             )
         return from_labels(array, n_groups)
     if array.dtype.kind == "f":
-        raise InvalidArgumentError(f"labels must be whole numbers or names, but hold {array[array % 1 != 0][0]}")
+        raise InvalidArgumentError(
+            f"labels must be whole numbers or names, but hold {array[array % 1 != 0][0]}"
+        )
     numbers: dict[Hashable, int] = {}
     try:
         labels = [numbers.setdefault(value, len(numbers)) for value in values]
@@ -89,7 +93,9 @@ def _from_matrix(given: Any, n_states: int) -> Mapping:
     weights.sum_duplicates()
     weights.eliminate_zeros()
     if weights.shape[0] != n_states:
-        raise InvalidArgumentError(f"the map has {weights.shape[0]} rows, but the chain has {n_states} states")
+        raise InvalidArgumentError(
+            f"the map has {weights.shape[0]} rows, but the chain has {n_states} states"
+        )
     if not np.isfinite(weights.data).all() or (weights.data < 0).any():
         raise InvalidArgumentError("the map must hold finite, non-negative probabilities")
     sums = np.asarray(weights.sum(axis=1)).ravel()
