@@ -1,0 +1,68 @@
+"""Data flows one way through the house; imports follow it and never go back."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+SOURCE = Path(__file__).parents[1] / "src" / "klump"
+# Later rooms may import earlier ones.
+ROOMS = ["errors", "information", "sources", "chain", "files", "search", "guarantees", "aggregation", "cli"]
+# What builds finished chains for the user stands in sources, but calls the chain lazily, inside functions.
+ALLOWED_BACK = {("sources", "chain")}
+HEAVY = {"numba", "sklearn", "matplotlib", "rich", "joblib", "pandas", "networkx"}
+
+
+def modules() -> list[Path]:
+    return sorted(path for path in SOURCE.rglob("*.py") if path.parent != SOURCE or path.stem in ROOMS)
+
+
+def room(path: Path) -> str:
+    return path.relative_to(SOURCE).parts[0].removesuffix(".py")
+
+
+def imports(tree: ast.AST) -> list[tuple[str, bool]]:
+    """Imported module names, and whether the import runs when the module is imported."""
+    inside = {
+        id(node)
+        for function in ast.walk(tree)
+        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef)
+        for node in ast.walk(function)
+    }
+    found = []
+    for node in ast.walk(tree):
+        at_top = id(node) not in inside
+        if isinstance(node, ast.Import):
+            found += [(alias.name, at_top) for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            found += [(node.module, at_top)]
+            if node.module == "klump":
+                found += [(f"klump.{alias.name}", at_top) for alias in node.names]
+    return found
+
+
+@pytest.mark.parametrize("path", modules(), ids=lambda path: str(path.relative_to(SOURCE)))
+def test_imports_follow_the_way_through_the_house(path):
+    own = room(path)
+    for name, at_top in imports(ast.parse(path.read_text())):
+        parts = name.split(".")
+        if parts[0] != "klump" or len(parts) == 1 or parts[1].startswith("_"):
+            continue
+        other = parts[1]
+        assert other in ROOMS, f"{path.name} imports {name}, which is in no room"
+        lazily_back = not at_top and (own, other) in ALLOWED_BACK
+        lazily_to_source = own == "chain" and other == "sources"
+        assert ROOMS.index(other) <= ROOMS.index(own) or lazily_back or lazily_to_source, f"{path} imports {name}"
+
+
+@pytest.mark.parametrize("path", modules(), ids=lambda path: str(path.relative_to(SOURCE)))
+def test_heavy_libraries_are_imported_inside_functions(path):
+    compiled = "kernels" in path.parts or "elimination" in path.stem
+    for name, at_top in imports(ast.parse(path.read_text())):
+        if at_top and not compiled:
+            assert name.split(".")[0] not in HEAVY, f"{path} imports {name} when it is itself imported"
+
+
+def test_every_room_is_on_the_list():
+    rooms = {room(path) for path in SOURCE.rglob("*.py") if not path.stem.startswith("__")}
+    assert rooms <= set(ROOMS), rooms - set(ROOMS)
