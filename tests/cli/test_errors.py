@@ -76,6 +76,7 @@ def test_bad_data(files, arguments, message):
         ("aggregate good.csv -k 2 --method magic", "'magic' is not one of "),
         ("aggregate good.csv -k 2 -o out.xlsx", "'out.xlsx' must end in .npz, .csv or .json"),
         ("aggregate good.csv -k 2 -o nowhere/out.npz", "there is no folder 'nowhere'"),
+        ("aggregate good.csv -k 2 --jobs 0", "0 processors cannot search"),
         ("path good.csv -k 2 --betas 1,x", "'1,x' is not a list of numbers"),
         ("path good.csv -k 2 --betas 1,2", "2 is not between 0 and 1"),
         ("info good.csv --initial a", "--initial says where a restart leads"),

@@ -60,6 +60,7 @@ def test_remarks_stand_above_the_bar(terminal):
     assert "a remark\n" in terminal.file.getvalue()
 
 
+@pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="nothing is compiled")
 def test_compilation_is_announced_once(capsys):
     kernel = numba.njit(lambda x: x + 1)
     with compilation_announced(SearchProgress(quiet=False)):

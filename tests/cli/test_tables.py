@@ -36,7 +36,15 @@ def test_names_that_would_be_misread_are_quoted():
 
 @pytest.mark.parametrize(
     ("value", "text"),
-    [(0, "0.0000"), (0.5, "0.5000"), (0.0005, "0.0005"), (0.00049, "4.9e-04"), (12.3, "12.3000")],
+    [
+        (0, "0.0000"),
+        (0.5, "0.5000"),
+        (0.0005, "0.0005"),
+        (0.00049, "4.9e-04"),
+        (12.3, "12.3000"),
+        (3851.2392, "3851.2"),
+        (1e6, "1.0e+06"),
+    ],
 )
 def test_numbers(value, text):
     assert tables.number(value) == text

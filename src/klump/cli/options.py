@@ -32,6 +32,13 @@ _CHAIN = (
     ),
 )
 
+
+def _not_zero(ctx: click.Context, param: click.Parameter, value: int | None) -> int | None:
+    if value == 0:
+        raise click.BadParameter("0 processors cannot search; pass 1 or more, or -1 for all")
+    return value
+
+
 _SEARCH = (
     click.option(
         "--n-init", metavar="N", type=click.IntRange(1), default=20, show_default=True, help="Restarts."
@@ -39,7 +46,14 @@ _SEARCH = (
     click.option(
         "--seed", metavar="S", type=click.IntRange(0), default=0, show_default=True, help="Random seed."
     ),
-    click.option("--jobs", "-j", metavar="J", type=int, help="Processors to use; -1 for all.  [default: 1]"),
+    click.option(
+        "--jobs",
+        "-j",
+        metavar="J",
+        type=int,
+        callback=_not_zero,
+        help="Processors to use; -1 for all.  [default: 1]",
+    ),
 )
 
 _PRINTING = (

@@ -38,11 +38,11 @@ def heading(path: str, chain: MarkovChain) -> list[str]:
 
 def groups(agg: Aggregation, width: int, *, full: bool = False) -> list[str]:
     """List the groups with their masses and members."""
-    start = "{:>5}  {:>6}  {:>6}  "
+    start = "{:>5}  {:>6}  {:>7}  "
     lines = [title(start.format("group", "states", "mass") + "members, heaviest first")]
     indent = " " * len(start.format("", "", ""))
     for label, members in enumerate(agg.groups):
-        first = start.format(label, len(members), f"{agg.masses[label]:.4f}")
+        first = start.format(label, len(members), number(float(agg.masses[label])))
         if full:
             lines += _wrapped(first, [shown(state) for state in members], indent, width)
         else:
@@ -67,11 +67,11 @@ def certificate(agg: Aggregation) -> list[str]:
     if agg.map.labels is None:
         return []
     found = agg.bisimulation
-    vacuous = "; above 1 it says nothing" if found.bound >= 1 else ""
+    void = "; above 1 it is void" if found.bound >= 1 else ""
     return [
         title("certificate"),
         _row("epsilon", number(found.epsilon), "how far a state's next group is off at most, exact"),
-        _row("bound", number(found.bound), "on epsilon, by Proposition 1 of the paper" + vacuous),
+        _row("bound", number(found.bound), "on epsilon, by Proposition 1" + void),
         _row("mean", number(found.mean), "how far it is off on average"),
     ]
 
@@ -115,12 +115,14 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
 
 
 def number(value: float) -> str:
-    """Four decimals, or the leading digits of what would vanish in them.
+    """Write a number in seven columns: four decimals, unless they say nothing or too much.
 
-    >>> number(0.41379), number(0.0000123), number(0.0)
-    ('0.4138', '1.2e-05', '0.0000')
+    >>> number(0.41379), number(0.0000123), number(0.0), number(170.4598)
+    ('0.4138', '1.2e-05', '0.0000', '170.5')
     """
-    return f"{value:.1e}" if 0 < abs(value) < 0.0005 else f"{value:.4f}"
+    if 0 < abs(value) < 0.0005 or abs(value) >= 99999:
+        return f"{value:.1e}"
+    return f"{value:.1f}" if abs(value) >= 100 else f"{value:.4f}"
 
 
 def percent(share: float) -> str:
