@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable, Set
+from collections.abc import Mapping as Mappable
 from dataclasses import dataclass
 from typing import Any
 
@@ -48,41 +49,61 @@ def as_mapping(given: Any, n_states: int) -> Mapping:
     """Validate labels (one for each state) or a stochastic matrix (n x k)."""
     if isinstance(given, Mapping):
         return given
-    if hasattr(given, "mapping") and hasattr(given, "costs"):  # an Aggregation of the same chain
-        given = given.mapping
-    if sparse.issparse(given) or np.ndim(given) == 2:
+    if isinstance(getattr(given, "map", None), Mapping):  # an Aggregation, perhaps of another chain
+        given = given.map.weights
+    if sparse.issparse(given) or _is_matrix(given):
         return _from_matrix(given, n_states)
+    if not isinstance(given, Iterable) or isinstance(given, Set | Mappable):
+        raise InvalidArgumentError(
+            f"labels must list the group of each state in order, but they are of type {type(given).__name__}"
+        )
     values = list(given)
     if len(values) != n_states:
         raise InvalidArgumentError(f"labels has {len(values)} entries, but the chain has {n_states} states")
     return _from_values(values)
 
 
+def _is_matrix(given: Any) -> bool:
+    """Whether this is a table of numbers; a list of tuples may also hold names of groups."""
+    try:
+        array = np.asarray(given)
+    except ValueError:  # rows of different length
+        return False
+    return array.ndim == 2 and array.dtype.kind in "biuf"
+
+
 def _from_values(values: list[Hashable]) -> Mapping:
-    array = np.asarray(values)
-    if array.dtype.kind == "f" and np.all(array == np.floor(array)):
-        array = array.astype(np.int64)
-    if array.dtype.kind in "iu":
-        if array.min() < 0:
-            where = int(np.argmin(array))
-            raise InvalidArgumentError(
-                f"labels has {array[where]} at state {where}; groups are numbered from 0"
-            )
-        n_groups = int(array.max()) + 1
-        missing = np.setdiff1d(np.arange(min(n_groups, len(array) + 1)), array)
-        if missing.size:
-            raise InvalidArgumentError(
-                f"labels leave group {missing[0]} empty ({n_groups} groups are numbered from 0); renumber them with "
-                "numpy.unique(labels, return_inverse=True)[1]"
-            )
-        return from_labels(array, n_groups)
+    try:
+        array = np.asarray(values)
+    except ValueError:  # tuples of different length
+        return _from_names(values)
+    if array.ndim != 1 or array.dtype.kind not in "iuf":
+        return _from_names(values)
     if array.dtype.kind == "f":
+        fraction = ~(np.isfinite(array) & (array == np.floor(array)) & (np.abs(array) < 2.0**53))
+        if fraction.any():
+            raise InvalidArgumentError(
+                f"labels must be whole numbers or names, but hold {array[fraction][0]}"
+            )
+        array = array.astype(np.int64)
+    if array.min() < 0:
+        where = int(np.argmin(array))
+        raise InvalidArgumentError(f"labels has {array[where]} at state {where}; groups are numbered from 0")
+    n_groups = int(array.max()) + 1
+    missing = np.setdiff1d(np.arange(min(n_groups, len(array) + 1)), array)
+    if missing.size:
         raise InvalidArgumentError(
-            f"labels must be whole numbers or names, but hold {array[array % 1 != 0][0]}"
+            f"labels leave group {missing[0]} empty ({n_groups} groups are numbered from 0); renumber them "
+            "with numpy.unique(labels, return_inverse=True)[1]"
         )
+    return from_labels(array, n_groups)
+
+
+def _from_names(names: list[Hashable]) -> Mapping:
+    """Group numbers follow the order in which the names appear."""
     numbers: dict[Hashable, int] = {}
     try:
-        labels = [numbers.setdefault(value, len(numbers)) for value in values]
+        labels = [numbers.setdefault(value, len(numbers)) for value in names]
     except TypeError as error:
         raise InvalidArgumentError("labels must be hashable: numbers or names of groups") from error
     return from_labels(np.array(labels), len(numbers))
@@ -105,6 +126,8 @@ def _from_matrix(given: Any, n_states: int) -> Mapping:
     empty = np.flatnonzero(np.asarray(weights.sum(axis=0)).ravel() == 0)
     if empty.size:
         raise InvalidArgumentError(f"the map leaves group {empty[0]} empty; drop its column")
+    # What rounding of the input left over must not show in the costs.
+    weights.data /= np.repeat(sums, np.diff(weights.indptr))
     if weights.nnz == n_states and np.array_equal(np.diff(weights.indptr), np.ones(n_states)):
         return from_labels(weights.indices, weights.shape[1])
     return Mapping(weights, None)
