@@ -2,6 +2,7 @@
 
 import json
 
+import numpy as np
 import pytest
 
 import klump
@@ -55,9 +56,18 @@ def test_wrong_labels(klump_cli, chain_file, name, content, message):
 
 
 def test_wrong_map(klump_cli, chain_file):
-    import numpy as np
-
     np.save("map.npy", np.full((8, 2), 0.7))
     error = klump_cli("score chain.csv map.npy --normalize", status=1).stderr
     assert error.startswith("klump: error: ")
     assert error.count("\n") == 1
+
+
+def test_stochastic_map_has_costs_but_no_certificate(klump_cli, chain_file, chain):
+    mapping = np.repeat([[0.9, 0.1], [0.2, 0.8]], 4, axis=0)
+    np.save("map.npy", mapping)
+    found = json.loads(klump_cli("score chain.csv map.npy --normalize --json").stdout)
+    assert found["bisimulation"] is None
+    assert found["cost"] == pytest.approx(klump.score(chain, mapping).at(0.5), abs=1e-12)
+    output = klump_cli("score chain.csv map.npy --normalize").stdout
+    assert "lumpability" in output
+    assert "certificate" not in output

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from klump.cli.commands import INTERRUPTED, ChainCommand
+from klump.cli.commands import ChainCommand
 from klump.cli.inputs import ChainInput
 from klump.cli.options import (
     chain_options,
@@ -51,9 +51,7 @@ def _known_method(ctx: click.Context, param: click.Parameter, value: str) -> str
 )
 @search_options
 @click.option("--full", is_flag=True, help="List all members of every group.")
-@output_option(
-    (".npz", ".csv", ".json"), "Save to OUT: .npz keeps all, .csv has state,group, .json as --json."
-)
+@output_option("Save to OUT: .npz keeps all, .csv has state,group, .json as --json.")
 @printing_options
 def command(
     source: ChainInput,
@@ -69,7 +67,8 @@ def command(
     quiet: bool,
 ) -> None:
     """Group the states of the chain in FILE, and say what is lost."""
-    from klump.cli import progress, records, saving
+    from klump.cli import progress, records
+    from klump.cli.results import deliver
 
     chain = source.read()
     with progress.search_progress(quiet=quiet) as shown:
@@ -85,7 +84,7 @@ def command(
             n_jobs=jobs,
             progress=shown.update,
         )
-        found = records.document(
+        document = records.document(
             "aggregation",
             source,
             chain,
@@ -94,18 +93,8 @@ def command(
             states=[records.name(state) for state in chain.states],
             **records.aggregation(agg),
         )
-    if as_json:
-        click.echo(records.written(found))
-    else:
-        for line in _lines(source, agg, seed, full=full):
-            click.echo(line)
-    if output is not None:
-        saving.save_aggregation(agg, output, found)
-        if not quiet:
-            click.echo(f"klump: saved {output}", err=True)
-    if agg.interrupted:
-        click.echo("klump: interrupted: this is the best found so far", err=True)
-        click.get_current_context().exit(INTERRUPTED)
+    lines = None if as_json else _lines(source, agg, seed, full=full)
+    deliver(agg, document, lines, output, quiet=quiet)
 
 
 def _lines(source: ChainInput, agg: Aggregation, seed: int, *, full: bool) -> list[str]:
@@ -113,7 +102,7 @@ def _lines(source: ChainInput, agg: Aggregation, seed: int, *, full: bool) -> li
 
     width = tables.terminal_width()
     k = agg.chain.n_states
-    blocks: list[list[Any]] = [
+    return tables.blocks(
         [
             *tables.heading(source.path, agg.original),
             f"{k} group{'s' * (k > 1)} at beta {agg.beta:g} (method {agg.method}, seed {seed})",
@@ -123,5 +112,4 @@ def _lines(source: ChainInput, agg: Aggregation, seed: int, *, full: bool) -> li
         tables.certificate(agg),
         tables.matrix(agg.chain, width),
         tables.notes(agg, width),
-    ]
-    return "\n\n".join("\n".join(block) for block in blocks if block).split("\n")
+    )

@@ -29,8 +29,7 @@ def command(source: ChainInput, as_json: bool, quiet: bool) -> None:
 
         click.echo(records.written(records.document("info", source, chain, **facts)))
         return
-    for line in _lines(source, chain, facts):
-        click.echo(line)
+    click.echo("\n".join(_lines(source, chain, facts)))
 
 
 def _facts(chain: MarkovChain) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from klump.cli.commands import INTERRUPTED, ChainCommand
+from klump.cli.commands import ChainCommand
 from klump.cli.inputs import ChainInput
 from klump.cli.options import (
     chain_options,
@@ -43,9 +43,7 @@ def _numbers(ctx: click.Context, param: click.Parameter, value: str | None) -> l
     help="Values of beta, falling.  [default: 1,0.9,...,0]",
 )
 @search_options
-@output_option(
-    (".npz", ".csv", ".json"), "Save to OUT: .npz keeps all, .csv has the labels, .json as --json."
-)
+@output_option("Save to OUT: .npz keeps all, .csv has the labels, .json as --json.")
 @printing_options
 def command(
     source: ChainInput,
@@ -59,7 +57,8 @@ def command(
     quiet: bool,
 ) -> None:
     """Group the states for every beta from 1 down to 0."""
-    from klump.cli import progress, records, saving
+    from klump.cli import progress, records
+    from klump.cli.results import deliver
 
     chain = source.read()
     with progress.search_progress(quiet=quiet) as shown:
@@ -84,18 +83,8 @@ def command(
             states=[records.name(state) for state in chain.states],
             aggregations=[records.aggregation(agg) for agg in found],
         )
-    if as_json:
-        click.echo(records.written(document))
-    else:
-        for line in _lines(source, found, seed):
-            click.echo(line)
-    if output is not None:
-        saving.save_path(found, output, document)
-        if not quiet:
-            click.echo(f"klump: saved {output}", err=True)
-    if found.interrupted:
-        click.echo("klump: interrupted: this is the best found so far", err=True)
-        click.get_current_context().exit(INTERRUPTED)
+    lines = None if as_json else _lines(source, found, seed)
+    deliver(found, document, lines, output, quiet=quiet)
 
 
 def _lines(source: ChainInput, path: AggregationPath, seed: int) -> list[str]:

@@ -8,13 +8,9 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
-
-if TYPE_CHECKING:
-    from rich.console import Console
-    from rich.progress import Progress
 
 # Work that is over sooner than this needs no progress bar.
 _PATIENCE = 1.0
@@ -28,11 +24,11 @@ class SearchProgress:
     Where stderr is not a terminal, one line at the end says how long the search took.
     """
 
-    def __init__(self, *, quiet: bool, patience: float = _PATIENCE, console: Console | None = None) -> None:
+    def __init__(self, *, quiet: bool, patience: float = _PATIENCE, console: Any = None) -> None:
         self._quiet = quiet
         self._patience = patience
         self._console = console
-        self._bar: Progress | None = None
+        self._bar: Any = None
         self._task: Any = None
         self._state: dict[str, Any] = {"completed": 0, "total": None, "best": "..."}
         self._lock = threading.Lock()
@@ -76,7 +72,7 @@ class SearchProgress:
 
     def _is_terminal(self) -> bool:
         if self._console is not None:
-            return self._console.is_terminal
+            return bool(self._console.is_terminal)
         return sys.stderr.isatty()
 
     def _show(self) -> None:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 
 from klump.cli.commands import ChainCommand
 from klump.cli.inputs import ChainInput, sha256
 from klump.cli.options import chain_options, printing_options
+
+if TYPE_CHECKING:
+    from klump.aggregation import Aggregation
 
 
 @click.command("score", cls=ChainCommand)
@@ -52,18 +55,16 @@ def command(source: ChainInput, labels: str, betas: tuple[float, ...], as_json: 
     if as_json:
         click.echo(records.written(document))
         return
-    for line in _lines(source, labels, agg, betas):
-        click.echo(line)
+    click.echo("\n".join(_lines(source, labels, agg, betas)))
 
 
-def _lines(source: ChainInput, labels: str, agg: Any, betas: tuple[float, ...]) -> list[str]:
+def _lines(source: ChainInput, labels: str, agg: Aggregation, betas: tuple[float, ...]) -> list[str]:
     from klump.cli import tables
 
     k = agg.chain.n_states
-    blocks = [
+    return tables.blocks(
         [*tables.heading(source.path, agg.original), f"{labels}: {k} group{'s' * (k > 1)}"],
         tables.costs(agg.costs, betas),
         tables.certificate(agg),
         tables.notes(agg, tables.terminal_width()),
-    ]
-    return "\n\n".join("\n".join(block) for block in blocks if block).split("\n")
+    )

@@ -8,7 +8,6 @@ from collections.abc import Hashable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
-from rich.cells import cell_len
 
 if TYPE_CHECKING:
     from klump.aggregation import Aggregation, Costs
@@ -28,6 +27,12 @@ def terminal_width() -> int:
 def title(text: str) -> str:
     """Emphasise a line; the emphasis is dropped where stdout is not a terminal."""
     return click.style(text, bold=True)
+
+
+def blocks(*parts: list[str]) -> list[str]:
+    """Put an empty line between parts; parts without lines are left out."""
+    filled = [part for part in parts if part]
+    return [line for part in filled for line in (*part, "")][:-1]
 
 
 def heading(path: str, chain: MarkovChain) -> list[str]:
@@ -158,6 +163,13 @@ def listed(states: Sequence[Hashable], width: int) -> str:
             return f"{line} ... +{len(states) - count}"
         line = longer
     return line
+
+
+def cell_len(text: str) -> int:
+    """Columns that a text takes on a terminal, where some characters are two wide."""
+    from rich.cells import cell_len as measured
+
+    return measured(text)
 
 
 def _row(name: str, value: str, remark: str) -> str:
