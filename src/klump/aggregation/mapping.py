@@ -110,7 +110,10 @@ def _from_names(names: list[Hashable]) -> Mapping:
 
 
 def _from_matrix(given: Any, n_states: int) -> Mapping:
-    weights = sparse.csr_array(given, dtype=np.float64, copy=True)
+    # A tuple of tuples would be taken for the parts of a sparse matrix.
+    table = given if sparse.issparse(given) else np.asarray(given)
+    tolerance = 1e-5 if table.dtype in (np.float32, np.float16) else 1e-8
+    weights = sparse.csr_array(table, dtype=np.float64, copy=True)
     weights.sum_duplicates()
     weights.eliminate_zeros()
     if weights.shape[0] != n_states:
@@ -121,7 +124,7 @@ def _from_matrix(given: Any, n_states: int) -> Mapping:
         raise InvalidArgumentError("the map must hold finite, non-negative probabilities")
     sums = np.asarray(weights.sum(axis=1)).ravel()
     worst = int(np.argmax(np.abs(sums - 1.0)))
-    if abs(sums[worst] - 1.0) > 1e-8:
+    if abs(sums[worst] - 1.0) > tolerance:
         raise InvalidArgumentError(f"row {worst} of the map sums to {sums[worst]:.12g} instead of 1")
     empty = np.flatnonzero(np.asarray(weights.sum(axis=0)).ravel() == 0)
     if empty.size:
