@@ -74,14 +74,12 @@ class Aggregation:
         """The group of each state; for a stochastic map, its most probable group."""
         if self.map.labels is not None:
             return self.map.labels
-        return np.asarray(np.argmax(self.mapping, axis=1), dtype=np.int32)
+        return _read_only(np.argmax(self.mapping, axis=1).astype(np.int32))
 
     @cached_property
     def mapping(self) -> NDArray[np.float64]:
         """The map W as a dense n x k stochastic matrix."""
-        dense = self.map.weights.toarray()
-        dense.flags.writeable = False
-        return np.asarray(dense)
+        return _read_only(self.map.weights.toarray())
 
     @cached_property
     def _to_groups(self) -> Any:
@@ -95,7 +93,7 @@ class Aggregation:
     @cached_property
     def masses(self) -> NDArray[np.float64]:
         """Stationary mass of each group."""
-        return group_masses(self.original, self.map)
+        return _read_only(group_masses(self.original, self.map))
 
     @cached_property
     def costs(self) -> Costs:
@@ -115,7 +113,9 @@ class Aggregation:
     @cached_property
     def groups(self) -> list[tuple[Hashable, ...]]:
         """Names of the members of each group, heaviest first."""
-        order = np.lexsort((np.arange(self.original.n_states), -self.original.stationary_distribution))
+        # Single precision hides what rounding makes of equal masses: such states keep their order.
+        mass = self.original.stationary_distribution.astype(np.float32)
+        order = np.argsort(-mass, kind="stable")
         order = order[np.argsort(self.labels[order], kind="stable")]
         ends = np.cumsum(np.bincount(self.labels, minlength=self.n_states))
         names = self.original.states
@@ -184,6 +184,11 @@ class Aggregation:
             f"{costs.predictability:.6f}, bottleneck {costs.bottleneck:.6f}); kept {self.kept:.1%}"
         )
         return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
+
+
+def _read_only(array: NDArray[Any]) -> NDArray[Any]:
+    array.flags.writeable = False
+    return array
 
 
 def _shortened(names: Sequence[Hashable], limit: int = 12) -> str:

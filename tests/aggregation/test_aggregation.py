@@ -1,0 +1,171 @@
+"""The answer and the path: what follows from a chain and a map, and how it is shown."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given
+from scipy import sparse
+
+import chains
+import reference
+from klump.aggregation import aggregation as aggregation_module
+from klump.aggregation.aggregation import Aggregation, AggregationPath
+from klump.aggregation.costs import score
+from klump.aggregation.mapping import as_mapping
+from klump.chain import MarkovChain
+from klump.errors import InvalidArgumentError
+
+P = np.array([[0.5, 0.4, 0.1], [0.4, 0.5, 0.1], [0.05, 0.05, 0.9]])
+NAMES = ["sun", "cloud", "rain"]
+
+
+def answer_for(labels=(0, 0, 1), beta=0.5, **facts):
+    chain = MarkovChain(P, states=NAMES)
+    return Aggregation(chain, as_mapping(list(labels), 3), beta, **facts)
+
+
+@given(chains.matrices_and_labels(), chains.betas)
+def test_cost_is_the_score_at_its_own_beta(drawn, beta):
+    P, labels, k = drawn
+    answer = Aggregation.from_labels(P, labels, beta)
+    assert answer.cost == answer.costs.at(beta)
+    assert answer.cost == pytest.approx(score(P, answer.mapping).at(beta), abs=1e-12)
+    assert answer.cost == pytest.approx(score(P, answer).at(beta), abs=1e-12)
+    assert answer.n_states == k
+    assert answer.chain.n_states == k
+    assert answer.kept == answer.costs.kept
+
+
+@given(chains.matrices_and_labels())
+def test_groups_hold_every_state_once_heaviest_first(drawn):
+    P, labels, k = drawn
+    chain = MarkovChain(P, states=[f"s{i}" for i in range(len(P))])
+    answer = Aggregation.from_labels(chain, labels)
+    assert len(answer.groups) == k
+    assert sorted(itertools.chain(*answer.groups)) == sorted(chain.states)
+    mass = dict(zip(chain.states, chain.stationary_distribution, strict=True))
+    for number, group in enumerate(answer.groups):
+        assert {labels[chain.states.index(name)] for name in group} == {number}
+        assert all(mass[later] <= mass[sooner] * (1 + 1e-6) for sooner, later in itertools.pairwise(group))
+        assert answer.masses[number] == pytest.approx(sum(mass[name] for name in group), abs=1e-15)
+
+
+def test_groups_of_equal_mass_keep_the_order_of_the_states():
+    # Seven, because sevenths are rounded.
+    answer = Aggregation.from_labels(np.full((7, 7), 1 / 7), [1, 0, 1, 0, 0, 1, 1])
+    assert answer.groups == [(1, 3, 4), (0, 2, 5, 6)]
+
+
+def test_stochastic_map_shows_its_most_probable_groups():
+    answer = Aggregation.from_labels(MarkovChain(P, states=NAMES), [[0.9, 0.1], [0.4, 0.6], [0.0, 1.0]])
+    assert answer.labels.tolist() == [0, 1, 1]
+    assert answer.groups[0] == ("sun",)
+    np.testing.assert_array_equal(answer.mapping, [[0.9, 0.1], [0.4, 0.6], [0.0, 1.0]])
+
+
+@given(chains.matrices_and_labels())
+def test_lifted_chain_keeps_the_stationary_law_and_lumps_back(drawn):
+    P, labels, k = drawn
+    answer = Aggregation.from_labels(P, labels)
+    lifted = answer.lift()
+    mu = reference.stationary_law(P)
+    np.testing.assert_allclose(mu @ lifted.transition_matrix, mu, atol=1e-12)
+    assert reference.is_lumpable(lifted.transition_matrix, labels)
+    W = reference.indicator(labels, k)
+    Q = np.asarray(answer.chain.transition_matrix)
+    np.testing.assert_allclose(lifted.transition_matrix @ W, Q[labels], atol=1e-12)
+
+
+def test_lifted_chain_keeps_the_names():
+    assert answer_for().lift().states == tuple(NAMES)
+    assert not Aggregation.from_labels(P, [0, 0, 1]).lift().has_names
+
+
+def test_lifting_a_large_chain_is_refused(monkeypatch):
+    monkeypatch.setattr(aggregation_module, "_LARGEST_LIFT", 8)
+    with pytest.raises(InvalidArgumentError, match="lifting 3 states would store 9 transitions"):
+        answer_for().lift()
+
+
+def test_sparse_chains_are_never_densified(rng):
+    n = 3000
+    ring = sparse.csr_array((np.ones(n), (np.arange(n), (np.arange(n) + 1) % n)), shape=(n, n))
+    chain = MarkovChain(0.5 * ring + 0.5 * sparse.eye_array(n), stationary_distribution=np.full(n, 1 / n))
+    answer = Aggregation.from_labels(chain, np.arange(n) // 1000)
+    assert answer.chain.n_states == 3
+    np.testing.assert_allclose(np.diag(answer.chain.transition_matrix), 1 - 0.5 / 1000, rtol=1e-12)
+    assert sparse.issparse(answer._to_groups)
+    # Only the last state of a group can leave it, with probability 1/2.
+    assert answer.bisimulation.epsilon == pytest.approx(0.5 - 0.5 / 1000, rel=1e-12)
+
+
+def test_nearly_trivial_answers_say_so():
+    P = np.full((4, 4), 0.25) + 0.2 * np.array([[1, -1, 0, 0], [-1, 1, 0, 0], [0, 0, 0, 0], [0, 0, 0, 0]])
+    plain, trivial = Aggregation.from_labels(P, [0, 1, 1, 1]), Aggregation.from_labels(P, [0, 0, 1, 1], 0.1)
+    assert plain.kept > 0.05
+    assert plain.notes == ()
+    assert trivial.kept < 0.05
+    (note,) = trivial.notes
+    assert note.startswith("nearly trivial")
+    assert "larger beta than 0.1" in note
+    assert f"note: {note}" in str(trivial)
+    # One group keeps nothing because nothing else was asked for.
+    assert Aggregation.from_labels(P, [0, 0, 0, 0]).notes == ()
+
+
+def test_notes_tell_what_was_applied_and_what_was_interrupted():
+    absorbing = MarkovChain([[0.5, 0.5, 0.0], [0.0, 0.4, 0.6], [0.0, 0.7, 0.3]], restrict="largest")
+    answer = Aggregation(absorbing, as_mapping([0, 1], 2), interrupted=True)
+    assert answer.notes == (*absorbing.applied, "interrupted: this is the best found until then")
+    assert "restricted to the largest closed class" in str(answer)
+
+
+def test_text_shows_masses_groups_and_costs():
+    text = str(answer_for(beta=0.8, method="annealing"))
+    first, heavy, *_ = text.splitlines()
+    assert first == "3 states in 2 groups, beta = 0.8, annealing"
+    assert heavy.split()[1:] == ["sun", "cloud"]
+    assert "cost 0.0" in text
+    assert "kept" in text
+
+
+def test_text_of_many_states_is_cut():
+    answer = Aggregation.from_labels(np.full((30, 30), 1 / 30), np.zeros(30, dtype=int))
+    assert str(answer).splitlines()[1].endswith("10 11 ... (30)")
+
+
+def test_answers_are_frozen():
+    answer = answer_for()
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        answer.beta = 0.1
+    soft = Aggregation.from_labels(P, [[0.5, 0.5], [1, 0], [0, 1]])
+    for array in (answer.labels, answer.mapping, answer.masses, soft.labels):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 1
+
+
+def test_beta_is_checked():
+    with pytest.raises(InvalidArgumentError, match="beta=2 must lie between 0"):
+        Aggregation.from_labels(P, [0, 0, 1], beta=2)
+
+
+def test_path_is_a_sequence_that_finds_its_betas():
+    path = AggregationPath(tuple(answer_for(beta=beta) for beta in (1.0, 0.7, 0.1 * 3, 0.0)))
+    assert len(path) == 4
+    assert [answer.beta for answer in path] == path.betas.tolist()
+    assert path[1].beta == 0.7
+    assert [answer.beta for answer in path[:2]] == [1.0, 0.7]
+    # 0.1 * 3 is not 0.3, but nobody means the difference.
+    assert path.at(0.3) is path[2]
+    np.testing.assert_array_equal(path.costs, [answer.cost for answer in path])
+    assert not path.interrupted
+    with pytest.raises(InvalidArgumentError, match=r"beta=0.35 is not on this path; it has 1.0, 0.7"):
+        path.at(0.35)
+
+
+def test_path_is_interrupted_if_one_of_its_steps_was():
+    assert AggregationPath((answer_for(), answer_for(interrupted=True))).interrupted
