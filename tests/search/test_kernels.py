@@ -239,10 +239,10 @@ def assert_like_new(search, beta):
     fresh = make_table(search.problem, search.table.labels, search.k)
     descent.build(search.problem, fresh)
     np.testing.assert_array_equal(search.table.size, np.bincount(search.labels, minlength=search.k))
-    np.testing.assert_array_equal(search.table.flow.count, fresh.flow.count)
+    np.testing.assert_array_equal(search.table.flow.counts, fresh.flow.counts)
     mass, fresh_mass = search.table.flow.rows[:, MASS], fresh.flow.rows[:, MASS]
     np.testing.assert_allclose(mass, fresh_mass, atol=1e-15)
-    assert np.all(mass[fresh.flow.count == 0] == 0.0)
+    assert np.all(mass[fresh.flow.counts == 0] == 0.0)
     # All that a table is good for are prices.
     work = make_work(search.k)
     for x in range(len(search.mu)):

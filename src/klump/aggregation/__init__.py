@@ -1,6 +1,6 @@
 """The answer: aggregations, their costs, and how to ask for them."""
 
-from klump.aggregation.aggregate import aggregate, beta_path
+from klump.aggregation.question import aggregate, beta_path
 from klump.aggregation.aggregation import Aggregation, AggregationPath
 from klump.aggregation.costs import Costs, score
 from klump.aggregation.storage import load

@@ -125,4 +125,4 @@ def aggregated_matrix(chain: MarkovChain, mapping: Mapping, to_groups: Any) -> N
     backwards = normalized_rows(backwards)
     product = backwards @ to_groups
     dense = product.toarray() if sparse.issparse(product) else np.asarray(product)
-    return dense / dense.sum(axis=1, keepdims=True)
+    return np.asarray(dense / dense.sum(axis=1, keepdims=True))

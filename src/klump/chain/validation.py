@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +11,7 @@ from scipy import sparse
 
 from klump.errors import InvalidChainError
 
-Matrix = NDArray[np.float64] | sparse.csr_array
+Matrix: TypeAlias = NDArray[np.float64] | sparse.csr_array
 
 # Sums off by at most this are rounding of the input's own precision and are corrected silently.
 _TOLERANCE = {"double": 1e-8, "single": 1e-5}
@@ -112,7 +112,9 @@ def normalized_rows(matrix: Matrix, what: str = "transition matrix") -> Matrix:
     with np.errstate(over="ignore"):
         inverse = 1.0 / largest
     if not np.isfinite(inverse).all():
-        raise InvalidChainError(f"row {int(np.argmax(inverse))} of the {what} holds only denormal weights; rescale it")
+        raise InvalidChainError(
+            f"row {int(np.argmax(inverse))} of the {what} holds only denormal weights; rescale it"
+        )
     scaled = scale_rows(matrix, inverse)
     return scale_rows(scaled, 1.0 / row_sums(scaled))
 
@@ -169,7 +171,9 @@ def supplied_distribution(given: Any, matrix: Matrix) -> NDArray[np.float64]:
         raise InvalidChainError(f"stationary_distribution has shape {mu.shape}, but the chain has {n} states")
     if not np.isfinite(mu).all() or (mu < 0).any():
         where = int(np.flatnonzero(~np.isfinite(mu) | (mu < 0))[0])
-        raise InvalidChainError(f"stationary_distribution has {mu[where]} at state {where}: it must be non-negative")
+        raise InvalidChainError(
+            f"stationary_distribution has {mu[where]} at state {where}: it must be non-negative"
+        )
     if abs(mu.sum() - 1.0) > 1e-8:
         raise InvalidChainError(f"stationary_distribution sums to {mu.sum():.12g} instead of 1")
     mu /= mu.sum()

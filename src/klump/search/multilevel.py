@@ -145,9 +145,9 @@ def embedded(task: Task, rng: np.random.Generator) -> Labels:
     n, k = task.chain.n_states, task.n_groups
     width = min(k + 10, 24, n)
     vectors = rng.standard_normal((n, width), dtype=np.float32)
-    matrix = matrix.astype(np.float32)
+    single = matrix.astype(np.float32)
     for power in range(_POWERS):
-        vectors = matrix @ vectors
+        vectors = np.asarray(single @ vectors)
         vectors -= (mu @ vectors).astype(np.float32)
         if power % 3 == 2:
             vectors = _orthonormal(vectors, mu)

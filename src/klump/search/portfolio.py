@@ -26,6 +26,8 @@ _AFFORDABLE = 20_000_000
 # Logarithms that the whole search may take, apart from the methods that it must include.
 _BUDGET = 600_000_000
 _N_ELITE = 3
+# So few states have so few partitions that one round sees all that matter.
+_TINY = 12
 
 
 @dataclass(frozen=True)
@@ -78,8 +80,9 @@ def sweep_cost(task: Task) -> float:
 def effort(task: Task) -> Effort:
     """Divide the budget by what a sweep costs."""
     share = _BUDGET / sweep_cost(task)
+    rounds = 1 if task.chain.n_states <= _TINY else int(np.clip(share / 3000, 1, 4))
     return Effort(
-        rounds=int(np.clip(share / 3000, 1, 4)),
+        rounds=rounds,
         starts=int(np.clip(share / 30, 6, 60)),
         failures=int(np.clip(share / 100, 3, 40)),
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -75,11 +76,16 @@ def spectral_embeddings(chain: MarkovChain, n_groups: int, rng: np.random.Genera
     return Embeddings(mu, tuple(np.ascontiguousarray(coordinates) for coordinates in found))
 
 
+def _dense(matrix: Any) -> Floats:
+    """Only for chains so small that all eigenvectors are wanted anyway."""
+    return np.asarray(matrix.toarray() if sparse.issparse(matrix) else matrix)
+
+
 def _singular_vectors(chain: MarkovChain, root: Floats, count: int) -> tuple[Floats, Floats]:
     """Left and right singular vectors of diag(mu)^(-1/2) J diag(mu)^(-1/2), without the trivial first pair."""
     n = chain.n_states
     if n <= _ALL_EIGENVECTORS:
-        joint = chain.joint.toarray() if sparse.issparse(chain.joint) else chain.joint
+        joint = _dense(chain.joint)
         left, _, right = np.linalg.svd(joint / root[:, None] / root[None, :])
         return left[:, 1:count], right[1:count].T
     from scipy.sparse.linalg import svds
@@ -100,8 +106,7 @@ def _eigenvectors(chain: MarkovChain, count: int) -> Floats:
     """Real and imaginary parts of right eigenvectors of P, scaled to unit variance; the constant one left out."""
     n = chain.n_states
     if n <= _ALL_EIGENVECTORS:
-        matrix = chain.transition_matrix.toarray() if chain.is_sparse else chain.transition_matrix
-        values, vectors = np.linalg.eig(matrix)
+        values, vectors = np.linalg.eig(_dense(chain.transition_matrix))
     else:
         from scipy.sparse.linalg import ArpackNoConvergence, eigs
 

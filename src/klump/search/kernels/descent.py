@@ -16,6 +16,8 @@ Everything that is compiled into these kernels stands in this file: numba's cach
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numba import njit
 
@@ -24,8 +26,8 @@ from klump.search.kernels.tables import INVERSE, LOG, MASS, Floats, Flow, Ints, 
 # NaN and infinity keep their meaning; only the order of sums and the use of fused operations are free.
 FAST = {"reassoc", "contract", "nsz"}
 # Nothing is allocated here, so nothing needs counting; reference counts would take most of a sweep's time.
-PART = {"error_model": "numpy", "fastmath": FAST, "_nrt": False}
-KERNEL = {**PART, "cache": True, "nogil": True}
+PART: dict[str, Any] = {"error_model": "numpy", "fastmath": FAST, "_nrt": False}
+KERNEL: dict[str, Any] = {**PART, "cache": True, "nogil": True}
 
 LOG2_E = 1.4426950408889634
 _C1, _C3, _C5, _C7, _C9 = (2.0 * LOG2_E / odd for odd in (1, 3, 5, 7, 9))
@@ -124,8 +126,8 @@ def _set_flow(flow: Flow, y: int, z: int, mass: float) -> None:
 
 @njit(**PART)
 def _shift_flow(flow: Flow, y: int, z: int, mass: float, count: int) -> None:
-    left = flow.count[y, z] + count
-    flow.count[y, z] = left
+    left = flow.counts[y, z] + count
+    flow.counts[y, z] = left
     _set_flow(flow, y, z, max(flow.rows[y, MASS, z] + mass, 0.0) if left > 0 else 0.0)
 
 
@@ -232,21 +234,21 @@ def build(problem: Problem, table: Table) -> tuple[float, float, float]:
     for x in range(n):
         table.size[labels[x]] += 1
         table.nu[MASS, labels[x]] += problem.mu[x]
-    flow.count[:] = 0
+    flow.counts[:] = 0
     flow.rows[:] = 0.0
     if problem.columns.size > 0:
         into_total = _build_dense(problem, table)
         for z in range(k):
             for i in range(n):
                 flow.rows[labels[i], MASS, z] += dense.into[z, i]
-                flow.count[labels[i], z] += dense.into_count[z, i]
+                flow.counts[labels[i], z] += dense.into_count[z, i]
     else:
         into_total = _build_lists(problem, table)
         for i in range(n):
             for e in range(lists.bounds[i, 1]):
                 b, place = lists.bounds[i, 0] + (e >> 2), e & 3
                 flow.rows[labels[i], MASS, lists.key[b, 0, place]] += lists.value[b, 0, place]
-                flow.count[labels[i], lists.key[b, 0, place]] += lists.key[b, 1, place]
+                flow.counts[labels[i], lists.key[b, 0, place]] += lists.key[b, 1, place]
     flow.rows_inverse[:] = 0.0
     flow.columns_inverse[:] = 0.0
     table.nu_inverse[:] = 0.0
@@ -264,7 +266,7 @@ def build(problem: Problem, table: Table) -> tuple[float, float, float]:
 def _collect_flow(problem: Problem, table: Table, x: int, work: Work) -> tuple[int, int]:
     """Masses from the state to the groups and back, itself left out; the number of groups either way."""
     home, loop = np.int64(table.labels[x]), problem.loops[x]
-    mass, count, groups = work.mass, work.count, work.groups
+    mass, count, groups = work.mass, work.counts, work.groups
     n_out, n_in = 0, 0
     if problem.columns.size > 0:
         dense = table.dense
@@ -309,7 +311,7 @@ def _forget_flow(work: Work, n_out: int, n_in: int) -> None:
     for way in range(2):
         for q in range(n_in if way else n_out):
             work.mass[way, work.groups[way, q]] = 0.0
-            work.count[way, work.groups[way, q]] = 0
+            work.counts[way, work.groups[way, q]] = 0
 
 
 @njit(**PART)
@@ -317,10 +319,10 @@ def _join_flow(flow: Flow, y: int, loop: float, sign: int, work: Work, n_out: in
     """Put the collected state into group y of B (sign 1) or take it out (sign -1)."""
     for q in range(n_out):
         z = np.int64(work.groups[0, q])
-        _shift_flow(flow, y, z, sign * work.mass[0, z], sign * work.count[0, z])
+        _shift_flow(flow, y, z, sign * work.mass[0, z], sign * work.counts[0, z])
     for q in range(n_in):
         z = np.int64(work.groups[1, q])
-        _shift_flow(flow, z, y, sign * work.mass[1, z], sign * work.count[1, z])
+        _shift_flow(flow, z, y, sign * work.mass[1, z], sign * work.counts[1, z])
     if loop > 0.0:
         _shift_flow(flow, y, y, sign * loop, sign)
 
@@ -333,7 +335,7 @@ def _meet(flow: Flow, home: int, loop: float, work: Work, n_out: int, n_in: int)
     own and the new group also lose what the state takes away, and on the diagonal both ways and the loop
     meet. The arguments of f are collected first, so that the logarithms vectorise.
     """
-    mass, count, change, argument = work.mass, work.count, work.change, work.buffer[0]
+    mass, count, change, argument = work.mass, work.counts, work.change, work.buffer[0]
     m = 0
     for way in range(2):
         planes = flow.columns if way else flow.rows
@@ -341,14 +343,15 @@ def _meet(flow: Flow, home: int, loop: float, work: Work, n_out: int, n_in: int)
         for q in range(n_in if way else n_out):
             y = np.int64(work.groups[way, q])
             b = planes[home, MASS, y]
-            all_there_is = (flow.count[y, home] if way else flow.count[home, y]) == count[way, y]
+            all_there_is = (flow.counts[y, home] if way else flow.counts[home, y]) == count[way, y]
             rest = 0.0 if all_there_is else b - mass[way, y]
             argument[m], argument[m + 1], argument[m + 2] = rest, rest + back, b + back
             m += 3
-    for q in range(n_out):
-        y = np.int64(work.groups[0, q])
+    diagonal = change.size - 1 if loop > 0.0 else n_out
+    for q in range(diagonal):
+        y = np.int64(q if loop > 0.0 else work.groups[0, q])
         b, out, into = flow.rows[y, MASS, y], mass[0, y], mass[1, y]
-        argument[m], argument[m + 1], argument[m + 2] = b + out + into, b + out, b + into
+        argument[m], argument[m + 1], argument[m + 2] = b + out + into + loop, b + out, b + into
         m += 3
     for j in range(m):
         argument[j] = f(argument[j])
@@ -363,19 +366,13 @@ def _meet(flow: Flow, home: int, loop: float, work: Work, n_out: int, n_in: int)
                 leaving += loss
                 change[y] += argument[m + 1] - argument[m + 2] - loss
             m += 3
-    if loop == 0.0:
-        for q in range(n_out):
-            y = np.int64(work.groups[0, q])
-            if mass[1, y] > 0.0:
-                both = argument[m] - argument[m + 1] - argument[m + 2]
-                change[y] += both + flow.rows[y, MASS, y] * flow.rows[y, LOG, y]
-            m += 3
-    else:
-        for y in range(flow.count.shape[0]):
-            b, out, into = flow.rows[y, MASS, y], mass[0, y], mass[1, y]
-            change[y] += f(b + out + into + loop) - f(b + out) - f(b + into) + f(b)
+    for q in range(diagonal):
+        y = np.int64(q if loop > 0.0 else work.groups[0, q])
+        both = argument[m] - argument[m + 1] - argument[m + 2]
+        change[y] += both + flow.rows[y, MASS, y] * flow.rows[y, LOG, y]
+        m += 3
     b = flow.rows[home, MASS, home]
-    alone = count[0, home] + count[1, home] + (loop > 0.0) == flow.count[home, home]
+    alone = count[0, home] + count[1, home] + (loop > 0.0) == flow.counts[home, home]
     return leaving + f(0.0 if alone else b - mass[0, home] - mass[1, home] - loop) - f(b)
 
 

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numba import njit
 
 from klump.search.kernels.tables import Floats, Shorts
 
-KERNEL = {"error_model": "numpy", "fastmath": {"reassoc", "contract", "nsz"}, "cache": True, "nogil": True}
+KERNEL: dict[str, Any] = {
+    "error_model": "numpy",
+    "fastmath": {"reassoc", "contract", "nsz"},
+    "cache": True,
+    "nogil": True,
+}
 
 
 @njit(**KERNEL)

@@ -58,7 +58,7 @@ class Flow(NamedTuple):
     columns: Floats  # (k, 3, k) [z, plane, y]
     rows_inverse: Floats  # (k,) at least the largest inverse in each row
     columns_inverse: Floats
-    count: Ints  # (k, k) transitions behind each entry
+    counts: Ints  # (k, k) transitions behind each entry
 
 
 class Table(NamedTuple):
@@ -79,7 +79,7 @@ class Work(NamedTuple):
     gain: Floats  # (k,) out: change of the cost if the state moved to each group
     change: Floats  # (k + 1,) change of sum f(A), or of sum f(B); what free entries add goes to the last
     mass: Floats  # (2, k) mass from the state to each group and back, itself left out
-    count: Ints  # (2, k) transitions behind them
+    counts: Ints  # (2, k) transitions behind them
     groups: Shorts  # (2, k) the groups with a count
     buffer: Floats  # (2, size) argument of f and what is subtracted
     buffer_group: Shorts

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import metadata
-from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -186,8 +185,8 @@ def _answer(task: Task, found: Found, method: str, beta: float, renumber: Labels
     labels = renumber[found.labels]
     n_groups = task.n_groups
     if task.allow_empty:
-        kept, labels = np.unique(labels, return_inverse=True)
-        n_groups = len(kept)
+        kept, numbers = np.unique(labels, return_inverse=True)
+        labels, n_groups = numbers.astype(np.int32), len(kept)
     return Aggregation(
         task.chain,
         from_labels(labels, n_groups),
@@ -213,7 +212,7 @@ def checked_seed(random_state: Any) -> int:
         raise InvalidArgumentError(f"random_state={random_state!r} is not a seed; pass a whole number")
     if random_state is None:
         return int(np.random.SeedSequence().generate_state(1)[0])
-    if isinstance(random_state, Integral) and random_state >= 0:
+    if isinstance(random_state, int | np.integer) and random_state >= 0:
         return int(random_state)
     if isinstance(random_state, np.random.Generator):
         return int(random_state.integers(2**32))
@@ -223,7 +222,7 @@ def checked_seed(random_state: Any) -> int:
 
 
 def _checked_groups(n_states: Any, chain: MarkovChain) -> int:
-    if isinstance(n_states, bool) or not isinstance(n_states, Integral):
+    if isinstance(n_states, bool) or not isinstance(n_states, int | np.integer):
         raise InvalidArgumentError(f"n_states={n_states!r} must be a whole number of groups")
     if not 1 <= n_states <= chain.n_states:
         raise InvalidArgumentError(
@@ -233,7 +232,7 @@ def _checked_groups(n_states: Any, chain: MarkovChain) -> int:
 
 
 def _checked_count(name: str, value: Any) -> int:
-    if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
         raise InvalidArgumentError(f"{name}={value!r} must be a whole number, 1 or more")
     return int(value)
 
