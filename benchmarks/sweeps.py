@@ -1,0 +1,134 @@
+"""What a sweep of Algorithm 1 costs: against sib-clustering, plain NumPy, and the logarithms it cannot avoid."""
+
+from __future__ import annotations
+
+import tracemalloc
+
+import numpy as np
+from benchmarks import numpy_algorithm
+from benchmarks.measure import Verdict, interleaved, timed
+
+from klump.search.descent import TOLERANCE, random_labels
+from klump.search.kernels import descent as kernels
+from klump.search.problem import make_problem, make_table, make_work
+from klump.sources.random_chains import block_chain, sparse_block_chain
+
+
+class Sweeper:
+    """Sweeps of klump, one at a time, each with the rebuilding that belongs to it."""
+
+    def __init__(self, problem, labels, k, beta):
+        self.problem, self.beta = problem, beta
+        self.table, self.work = make_table(problem, labels, k), make_work(k)
+        self.order = np.arange(len(labels))
+        kernels.build(problem, self.table)
+
+    def __call__(self):
+        kernels.sweep(
+            self.problem, self.table, self.work, self.beta, self.order, TOLERANCE, False, False
+        )
+        kernels.build(self.problem, self.table)
+
+
+def sib_iterations(joint, k, count):
+    """A function that times one iteration of sib-clustering on the same joint law (beta = 1) at each call."""
+    from sib import SIB
+
+    def run():
+        seconds = []
+
+        class Timed(SIB):
+            def optimize(self, *arguments):
+                seconds.append(timed(lambda: SIB.optimize(self, *arguments)))
+
+        Timed(k, random_state=0, n_jobs=1, n_init=1, max_iter=count, tol=-1.0, uniform_prior=False).fit(joint.T)
+        return float(np.median(seconds))
+
+    return run
+
+
+def dense(rounds=7):
+    """n = 1000, k = 10: at least 5 times as fast as sib at beta = 1, 10 times as NumPy at beta = 0.3."""
+    chain, _ = block_chain((100,) * 10, alpha=0.5, eps=0.4, random_state=0)
+    joint, k = np.asarray(chain.joint), 10
+    problem = make_problem(chain)
+    labels = random_labels(1000, k, np.random.default_rng(0), allow_empty=False)
+
+    def klump_sweeps(beta):
+        def run():
+            sweeper = Sweeper(problem, labels, k, beta)
+            return float(np.median([timed(sweeper) for _ in range(5)]))
+
+        return run
+
+    def numpy_sweeps():
+        mine = labels.copy()
+        return float(np.median([timed(lambda: numpy_algorithm.sweep(joint, mine, k, 0.3)) for _ in range(5)]))
+
+    klump_sweeps(0.3)()
+    median = interleaved(
+        {
+            "klump, beta = 1": klump_sweeps(1.0),
+            "sib": sib_iterations(joint, k, 5),
+            "klump, beta = 0.3": klump_sweeps(0.3),
+            "numpy": numpy_sweeps,
+        },
+        rounds,
+    )
+    detail = ", ".join(f"{name} {seconds * 1e3:.2f} ms" for name, seconds in median.items())
+    return [
+        Verdict("dense sweep, times as fast as sib", median["sib"] / median["klump, beta = 1"], 5, False, detail),
+        Verdict("dense sweep, times as fast as NumPy", median["numpy"] / median["klump, beta = 0.3"], 10, False),
+    ]
+
+
+def sparse(rounds=5, n=100_000, k=50):
+    """n = 1e5 with 1e6 transitions, k = 50, in logarithms: at most 100 a transition at beta = 0.3, 50 at 1."""
+    verdicts = []
+    values = np.exp(np.random.default_rng(0).uniform(-20, 0, n))
+    out = np.empty_like(values)
+    for kind in ("metastable", "noisy"):
+        chain, planted = sparse_block_chain(n, k, kind=kind, random_state=0)
+        problem = make_problem(chain)
+        for beta, promise in ((1.0, 50), (0.3, 100)):
+            settled = Sweeper(problem, planted, k, beta)
+            unsettled = random_labels(n, k, np.random.default_rng(1), allow_empty=False)
+            first = Sweeper(problem, unsettled, k, beta)
+            settled()
+            first()
+            median = interleaved(
+                {
+                    "log": lambda: timed(lambda: kernels.f_array(values, out)) / n,
+                    "settled": lambda sweeper=settled: timed(sweeper) / chain.n_transitions,
+                    "from random labels": lambda sweeper=first: timed(sweeper) / chain.n_transitions,
+                },
+                rounds,
+            )
+            for stage in ("settled", "from random labels"):
+                verdicts.append(
+                    Verdict(
+                        f"logarithms a transition, {kind}, beta = {beta:g}, {stage}",
+                        median[stage] / median["log"],
+                        promise,
+                        True,
+                        f"{median[stage] * chain.n_transitions * 1e3:.0f} ms a sweep, log {median['log'] * 1e9:.2f} ns",
+                    )
+                )
+    return [*verdicts, memory(chain, planted, k)]
+
+
+def memory(chain, labels, k):
+    """Peak memory of a search beside what A and the chain need."""
+    chain.stationary_distribution  # noqa: B018 - solved before the clock, and the tape, run
+    matrix = chain.transition_matrix
+    need = chain.n_states * k * 8 + matrix.data.nbytes + matrix.indices.nbytes + matrix.indptr.nbytes
+    tracemalloc.start()
+    problem = make_problem(chain)
+    Sweeper(problem, labels, k, 0.3)()
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    return Verdict("peak memory over what A and the chain need", peak / need, 3, True, f"{peak / 2**20:.0f} MiB")
+
+
+def run():
+    return [*dense(), *sparse()]
