@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
+from sklearn.metrics import adjusted_rand_score
 
 import chains
 import reference
@@ -83,7 +84,7 @@ def test_stochastic_maps_keep_their_rows(seed, n, k):
 def test_rounding_of_the_input_is_removed(rng):
     W = rng.dirichlet(np.ones(3), size=5)
     for rounded in (W.astype(np.float32), sparse.csr_array(W.astype(np.float32)), W / (1 + 5e-9)):
-        np.testing.assert_allclose(as_mapping(rounded, 5).weights.sum(axis=1), 1.0, atol=1e-15)
+        np.testing.assert_allclose(as_mapping(rounded, 5).weights.sum(axis=1), 1.0, rtol=0, atol=1e-15)
 
 
 @pytest.mark.parametrize(
@@ -137,3 +138,13 @@ def test_what_was_given_is_neither_kept_nor_changed():
     assert W.nnz == stored_zeros
     with pytest.raises(ValueError, match="read-only"):
         hard.labels[0] = 1
+
+
+@given(chains.seeds, st.integers(2, 12), st.integers(1, 4))
+def test_comparisons_of_partitions_that_other_tests_rely_on(seed, n, k):
+    rng = np.random.default_rng(seed)
+    one, other = chains.random_labels(n, min(k, n), rng), rng.integers(4, size=n)
+    index = reference.adjusted_rand_index(one, other)
+    assert index == pytest.approx(adjusted_rand_score(one, other), abs=1e-12)
+    assert reference.same_partition(one, (one * 7 + 3) % 11)
+    assert reference.same_partition(one, other) == (index == 1.0)
