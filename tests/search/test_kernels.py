@@ -8,6 +8,7 @@ from __future__ import annotations
 import itertools
 import math
 
+import numba
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -179,6 +180,7 @@ def test_sums_give_the_cost_up_to_a_constant(seed, beta, layout):
     assert value == pytest.approx(search.cost(beta), abs=1e-12)
 
 
+@pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="takes minutes without the compiler")
 @pytest.mark.parametrize("beta", [0.0, 0.3, 1.0])
 @pytest.mark.parametrize(("n", "k"), [(300, 10), (400, 320)])
 def test_long_lists_and_many_groups_fit_the_scratch_space(n, k, beta, rng):
