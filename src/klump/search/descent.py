@@ -12,7 +12,7 @@ from klump.search.method import Labels
 from klump.search.problem import make_table, make_work
 
 # A move must lower the cost by more than the rounding of the sums it is computed from.
-TOLERANCE = 1e-14
+TOLERANCE = 1e-13
 
 
 def descend(

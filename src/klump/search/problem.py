@@ -24,12 +24,15 @@ def make_problem(chain: MarkovChain) -> Problem:
     nothing = np.zeros((0, 0))
     if not sparse.issparse(joint) and np.count_nonzero(joint) >= _DENSE_SHARE * n * n:
         rows, columns = joint, np.ascontiguousarray(joint.T)
-        by_column = sparse.csc_array((n, n))
+        by_row, by_column = sparse.csr_array((n, n)), sparse.csc_array((n, n))
         loops = np.diagonal(joint).copy()
     else:
         rows, columns = nothing, nothing.copy()
-        by_column = sparse.csc_array(joint)
-        by_column.eliminate_zeros()
+        by_row = sparse.csr_array(joint)
+        if not by_row.data.all():
+            by_row = by_row.copy()
+            by_row.eliminate_zeros()
+        by_column = sparse.csc_array(by_row)
         loops = by_column.diagonal()
     problem = Problem(
         rows,
@@ -37,6 +40,9 @@ def make_problem(chain: MarkovChain) -> Problem:
         by_column.indptr.astype(np.int64),
         by_column.indices.astype(np.int32),
         np.stack([by_column.data, information.xlog2x(by_column.data)], axis=1),
+        by_row.indptr.astype(np.int64),
+        by_row.indices.astype(np.int32, copy=False),
+        by_row.data,
         np.asarray(loops, dtype=np.float64),
         chain.stationary_distribution,
     )
@@ -51,7 +57,7 @@ def make_table(problem: Problem, labels: NDArray[Any], n_groups: int) -> Table:
     dense_shape = (k, n) if problem.columns.size else (0, 0)
     begin = np.zeros(n + 1, dtype=np.int64)
     if not problem.columns.size:
-        out_degree = np.bincount(problem.indices, minlength=n)
+        out_degree = np.diff(problem.out_indptr)
         np.cumsum((np.minimum(out_degree, k) + 3) // 4, out=begin[1:])
     blocks = int(begin[-1])
     return Table(
@@ -68,12 +74,15 @@ def make_table(problem: Problem, labels: NDArray[Any], n_groups: int) -> Table:
         ),
         Lists(
             np.stack([begin[:-1], np.zeros(n, dtype=np.int64)], axis=1),
-            np.zeros((blocks, 2, 4), dtype=np.int32),
+            np.zeros((blocks, 4), dtype=np.int32),
+            np.zeros((blocks, 4), dtype=np.int32),
             np.zeros((blocks, 2, 4)),
         ),
         Flow(
             np.zeros((k, 3, k)),
             np.zeros((k, 3, k)),
+            np.zeros(k),
+            np.zeros(k),
             np.zeros(k),
             np.zeros(k),
             np.zeros((k, k), dtype=np.int64),

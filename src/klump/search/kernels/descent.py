@@ -21,13 +21,14 @@ from typing import Any
 import numpy as np
 from numba import njit
 
+from klump.search.kernels.prefetch import prefetch
 from klump.search.kernels.tables import INVERSE, LOG, MASS, Floats, Flow, Ints, Lists, Problem, Table, Work
 
 # NaN and infinity keep their meaning; only the order of sums and the use of fused operations are free.
 FAST = {"reassoc", "contract", "nsz"}
 # Nothing is allocated here, so nothing needs counting; reference counts would take most of a sweep's time.
-PART: dict[str, Any] = {"error_model": "numpy", "fastmath": FAST, "_nrt": False}
-KERNEL: dict[str, Any] = {**PART, "cache": True, "nogil": True}
+PART: dict[str, Any] = {"error_model": "numpy", "fastmath": FAST, "_nrt": False, "forceinline": True}
+KERNEL: dict[str, Any] = {**PART, "forceinline": False, "cache": True, "nogil": True}
 
 LOG2_E = 1.4426950408889634
 _C1, _C3, _C5, _C7, _C9 = (2.0 * LOG2_E / odd for odd in (1, 3, 5, 7, 9))
@@ -35,8 +36,7 @@ _C11, _C13, _C15, _C17, _C19 = (2.0 * LOG2_E / odd for odd in (11, 13, 15, 17, 1
 _SMALLEST = 2.2250738585072014e-308
 _SQRT_HALF_BITS = 0x3FE6A09E667F3BCD
 # Below these relative changes f(b + r) - f(b) is a power series in r / b: no logarithm, and no cancellation.
-_LONG_SERIES = 1.0 / 32.0
-_SHORT_SERIES = 1.0 / 512.0
+_SHORT_SERIES, _LONG_SERIES, _ATANH_SERIES = 1.0 / 256.0, 1.0 / 32.0, 1.0 / 4.0
 
 
 @njit(**PART)
@@ -94,6 +94,19 @@ def short_series(u: float) -> float:
 
 
 @njit(**PART)
+def log2_ratio(w: float) -> float:
+    """``log2((1 + w) / (1 - w))`` for w up to 1/9: with ``w = r / (2 b + r)`` it is ``log2((b + r) / b)``."""
+    s = w * w
+    p = _C15 * s + _C13
+    p = p * s + _C11
+    p = p * s + _C9
+    p = p * s + _C7
+    p = p * s + _C5
+    p = p * s + _C3
+    return w * (_C1 + s * p)
+
+
+@njit(**PART)
 def _add_changes(planes: Floats, z: int, r: float, most: float, out: Floats) -> None:
     """Add ``f(b + r) - f(b)`` for each entry b of a row of B to ``out``; ``most`` bounds its inverses."""
     u, k = r * most, planes.shape[2]
@@ -103,6 +116,10 @@ def _add_changes(planes: Floats, z: int, r: float, most: float, out: Floats) -> 
     elif u < _LONG_SERIES:
         for y in range(k):
             out[y] += r * (planes[z, LOG, y] + LOG2_E * long_series(r * planes[z, INVERSE, y]))
+    elif u < _ATANH_SERIES:
+        for y in range(k):
+            b = planes[z, MASS, y]
+            out[y] += r * planes[z, LOG, y] + (b + r) * log2_ratio(r / (2.0 * b + r))
     else:
         for y in range(k):
             out[y] += f(planes[z, MASS, y] + r) - planes[z, MASS, y] * planes[z, LOG, y]
@@ -122,6 +139,10 @@ def _set_flow(flow: Flow, y: int, z: int, mass: float) -> None:
         flow.rows_inverse[y] = inverse
     if inverse > flow.columns_inverse[z]:
         flow.columns_inverse[z] = inverse
+    if y != z and mass > flow.rows_most[y]:
+        flow.rows_most[y] = mass
+    if y != z and mass > flow.columns_most[z]:
+        flow.columns_most[z] = mass
 
 
 @njit(**PART)
@@ -146,18 +167,18 @@ def _find(lists: Lists, i: int, y: int) -> tuple[int, int]:
     """Block and place of group y in the list of state i; if it is not there, of a new empty entry for it."""
     first, length = lists.bounds[i, 0], lists.bounds[i, 1]
     for e in range(length):
-        if lists.key[first + (e >> 2), 0, e & 3] == y:
+        if lists.group[first + (e >> 2), e & 3] == y:
             return first + (e >> 2), e & 3
     block, place = first + (length >> 2), length & 3
-    lists.key[block, 0, place] = y
+    lists.group[block, place] = y
     lists.bounds[i, 1] = length + 1
     return block, place
 
 
 @njit(**PART)
 def _free(lists: Lists, block: int, place: int, k: int) -> None:
-    lists.key[block, 0, place] = k
-    lists.key[block, 1, place] = 0
+    lists.group[block, place] = k
+    lists.counts[block, place] = 0
     lists.value[block, 0, place] = 0.0
     lists.value[block, 1, place] = 0.0
 
@@ -165,16 +186,17 @@ def _free(lists: Lists, block: int, place: int, k: int) -> None:
 @njit(**PART)
 def _shift_list(lists: Lists, i: int, y: int, mass: float, count: int, k: int) -> None:
     b, e = _find(lists, i, y)
-    lists.key[b, 1, e] += count
-    if lists.key[b, 1, e] > 0:
+    lists.counts[b, e] += count
+    if lists.counts[b, e] > 0:
         lists.value[b, 0, e] = max(lists.value[b, 0, e] + mass, 0.0)
         lists.value[b, 1, e] = f(lists.value[b, 0, e])
     else:
         last = lists.bounds[i, 1] - 1
         lists.bounds[i, 1] = last
         last_b, last_e = lists.bounds[i, 0] + (last >> 2), last & 3
+        lists.group[b, e] = lists.group[last_b, last_e]
+        lists.counts[b, e] = lists.counts[last_b, last_e]
         for part in range(2):
-            lists.key[b, part, e] = lists.key[last_b, part, last_e]
             lists.value[b, part, e] = lists.value[last_b, part, last_e]
         _free(lists, last_b, last_e, k)
 
@@ -206,18 +228,17 @@ def _build_dense(problem: Problem, table: Table) -> float:
 def _build_lists(problem: Problem, table: Table) -> float:
     """Fill A in the sparse layout; return sum f(A)."""
     n, k, labels, lists = table.labels.size, table.size.size, table.labels, table.lists
-    for b in range(lists.key.shape[0]):
+    for b in range(lists.group.shape[0]):
         for e in range(4):
             _free(lists, b, e, k)
     for i in range(n):
         lists.bounds[i, 1] = 0
-    for x in range(n):
-        for p in range(problem.indptr[x], problem.indptr[x + 1]):
-            b, e = _find(lists, np.int64(problem.indices[p]), np.int64(labels[x]))
-            lists.key[b, 1, e] += 1
-            lists.value[b, 0, e] += problem.mass[p, 0]
+        for p in range(problem.out_indptr[i], problem.out_indptr[i + 1]):
+            b, e = _find(lists, i, np.int64(labels[problem.out_indices[p]]))
+            lists.counts[b, e] += 1
+            lists.value[b, 0, e] += problem.out_mass[p]
     total = 0.0
-    for b in range(lists.key.shape[0]):
+    for b in range(lists.group.shape[0]):
         for e in range(4):
             lists.value[b, 1, e] = f(lists.value[b, 0, e])
             total += lists.value[b, 1, e]
@@ -247,10 +268,12 @@ def build(problem: Problem, table: Table) -> tuple[float, float, float]:
         for i in range(n):
             for e in range(lists.bounds[i, 1]):
                 b, place = lists.bounds[i, 0] + (e >> 2), e & 3
-                flow.rows[labels[i], MASS, lists.key[b, 0, place]] += lists.value[b, 0, place]
-                flow.counts[labels[i], lists.key[b, 0, place]] += lists.key[b, 1, place]
+                flow.rows[labels[i], MASS, lists.group[b, place]] += lists.value[b, 0, place]
+                flow.counts[labels[i], lists.group[b, place]] += lists.counts[b, place]
     flow.rows_inverse[:] = 0.0
     flow.columns_inverse[:] = 0.0
+    flow.rows_most[:] = 0.0
+    flow.columns_most[:] = 0.0
     table.nu_inverse[:] = 0.0
     flow_total, nu_total = 0.0, 0.0
     for y in range(k):
@@ -284,8 +307,8 @@ def _collect_flow(problem: Problem, table: Table, x: int, work: Work) -> tuple[i
         lists = table.lists
         for e in range(lists.bounds[x, 1]):
             b, place = lists.bounds[x, 0] + (e >> 2), e & 3
-            z = lists.key[b, 0, place]
-            mass[0, z], count[0, z] = lists.value[b, 0, place], lists.key[b, 1, place]
+            z = lists.group[b, place]
+            mass[0, z], count[0, z] = lists.value[b, 0, place], lists.counts[b, place]
             groups[0, n_out] = z
             n_out += 1
         for p in range(problem.indptr[x], problem.indptr[x + 1]):
@@ -377,25 +400,85 @@ def _meet(flow: Flow, home: int, loop: float, work: Work, n_out: int, n_in: int)
 
 
 @njit(**PART)
-def _flow_changes(problem: Problem, table: Table, x: int, work: Work) -> None:
-    """Change of sum f(B) if the state moved to each group; 0 for its own."""
-    flow, change, mass = table.flow, work.change, work.mass
-    home, loop = np.int64(table.labels[x]), problem.loops[x]
-    n_out, n_in = _collect_flow(problem, table, x, work)
-    change[:] = 0.0
+def _flush(work: Work, filled: int) -> None:
+    for m in range(filled):
+        work.buffer[0, m] = f(work.buffer[0, m]) - work.buffer[1, m]
+    for m in range(filled):
+        work.change[np.uint64(work.buffer_group[m])] += work.buffer[0, m]
+
+
+@njit(**PART)
+def _gain_everywhere(flow: Flow, work: Work, n_out: int, n_in: int) -> None:
+    """Change of sum f(B) by what the state brings, for every group."""
     for q in range(n_out):
         z = np.int64(work.groups[0, q])
-        if mass[0, z] > 0.0:
-            _add_changes(flow.columns, z, mass[0, z], flow.columns_inverse[z], change)
+        if work.mass[0, z] > 0.0:
+            _add_changes(flow.columns, z, work.mass[0, z], flow.columns_inverse[z], work.change)
     for q in range(n_in):
         z = np.int64(work.groups[1, q])
-        if mass[1, z] > 0.0:
-            _add_changes(flow.rows, z, mass[1, z], flow.rows_inverse[z], change)
-    leaving = _meet(flow, home, loop, work, n_out, n_in)
+        if work.mass[1, z] > 0.0:
+            _add_changes(flow.rows, z, work.mass[1, z], flow.rows_inverse[z], work.change)
+
+
+@njit(**PART)
+def _gain_where_linked(flow: Flow, work: Work, n_out: int, n_in: int) -> None:
+    """Do the same exactly for the groups that the state leads to or comes from; for the others, bound it.
+
+    ``f(b + r) - f(b)`` grows with b, so the largest entry of a row bounds the whole row. The diagonal belongs to
+    linked groups.
+    """
+    most = 0.0
+    for way in range(2):
+        planes = flow.rows if way else flow.columns
+        largest = flow.rows_most if way else flow.columns_most
+        for q in range(n_in if way else n_out):
+            z = np.int64(work.groups[way, q])
+            r = work.mass[way, z]
+            most += f(largest[z] + r) - f(largest[z])
+    for y in range(work.gain.size):
+        work.change[y] = most
+    filled = 0
+    for side in range(2):
+        for s in range(n_in if side else n_out):
+            y = np.int64(work.groups[side, s])
+            if side == 1 and work.counts[0, y] > 0:
+                continue
+            work.change[y] = 0.0
+            for way in range(2):
+                planes = flow.rows if way else flow.columns
+                for q in range(n_in if way else n_out):
+                    z = np.int64(work.groups[way, q])
+                    b = planes[z, MASS, y]
+                    work.buffer[0, filled] = b + work.mass[way, z]
+                    work.buffer[1, filled] = b * planes[z, LOG, y]
+                    work.buffer_group[filled] = y
+                    filled += 1
+                    if filled == work.buffer_group.size:
+                        _flush(work, filled)
+                        filled = 0
+    _flush(work, filled)
+
+
+@njit(**PART)
+def _flow_changes(problem: Problem, table: Table, x: int, exact: bool, work: Work) -> bool:
+    """Change of sum f(B) if the state moved to each group, 0 for its own; whether all of it is exact.
+
+    What is not exact is bounded from above, which makes the group look better than it is.
+    """
+    home, loop, change = np.int64(table.labels[x]), problem.loops[x], work.change
+    n_out, n_in = _collect_flow(problem, table, x, work)
+    everywhere = exact or 2 * (n_out + n_in) > change.size
+    change[:] = 0.0
+    if everywhere:
+        _gain_everywhere(table.flow, work, n_out, n_in)
+    else:
+        _gain_where_linked(table.flow, work, n_out, n_in)
+    leaving = _meet(table.flow, home, loop, work, n_out, n_in)
     for y in range(change.size):
         change[y] += leaving
     change[home] = 0.0
     _forget_flow(work, n_out, n_in)
+    return everywhere
 
 
 @njit(**PART)
@@ -411,14 +494,6 @@ def _into_dense(problem: Problem, table: Table, x: int, work: Work) -> None:
 
 
 @njit(**PART)
-def _flush(work: Work, filled: int) -> None:
-    for m in range(filled):
-        work.buffer[0, m] = f(work.buffer[0, m]) - work.buffer[1, m]
-    for m in range(filled):
-        work.change[np.uint64(work.buffer_group[m])] += work.buffer[0, m]
-
-
-@njit(**PART)
 def _into_lists(problem: Problem, table: Table, x: int, work: Work) -> None:
     """Do the same in the sparse layout, up to a constant: minus it for the others, plus it for the own group."""
     home, lists, buffer, group = table.labels[x], table.lists, work.buffer, work.buffer_group
@@ -431,10 +506,10 @@ def _into_lists(problem: Problem, table: Table, x: int, work: Work) -> None:
         first = np.uint64(lists.bounds[i, 0])
         for b in range(first, first + np.uint64((lists.bounds[i, 1] + 3) >> 2)):
             for e in range(np.uint64(4)):
-                own = lists.key[b, 0, e] == home
+                own = lists.group[b, e] == home
                 buffer[0, filled + e] = lists.value[b, 0, e] + (-mass if own else mass)
                 buffer[1, filled + e] = lists.value[b, 1, e] + (0.0 if own else mass_f)
-                group[filled + e] = lists.key[b, 0, e]
+                group[filled + e] = lists.group[b, e]
             filled += np.uint64(4)
             if filled == np.uint64(group.size):
                 _flush(work, filled)
@@ -453,9 +528,9 @@ def _into_pair(problem: Problem, table: Table, x: int, mate: int, work: Work) ->
         change_home += mass_f
         for e in range(lists.bounds[i, 1]):
             b, place = lists.bounds[i, 0] + (e >> 2), e & 3
-            y = lists.key[b, 0, place]
+            y = lists.group[b, place]
             if y == home:
-                rest = lists.value[b, 0, place] - mass if lists.key[b, 1, place] > 1 else 0.0
+                rest = lists.value[b, 0, place] - mass if lists.counts[b, place] > 1 else 0.0
                 change_home += f(rest) - lists.value[b, 1, place]
             elif y == mate:
                 change_mate += f(lists.value[b, 0, place] + mass) - lists.value[b, 1, place] - mass_f
@@ -464,8 +539,14 @@ def _into_pair(problem: Problem, table: Table, x: int, mate: int, work: Work) ->
 
 
 @njit(**PART)
-def _evaluate(problem: Problem, table: Table, beta: float, x: int, mate: int, work: Work) -> None:
-    """Fill ``work.gain`` with the change of the cost if state x moved to each group; its own gets 0."""
+def _evaluate(
+    problem: Problem, table: Table, beta: float, x: int, mate: int, exact: bool, work: Work
+) -> bool:
+    """Fill ``work.gain`` with the change of the cost if state x moved to each group; its own gets 0.
+
+    Returns whether that is exact; if not (and ``exact`` did not ask for it), some gains are only bounded from
+    below, which is enough to see that nothing pays.
+    """
     home, mu, gain, nu = np.int64(table.labels[x]), problem.mu[x], work.gain, table.nu
     if mu * table.nu_inverse[0] < _LONG_SERIES:
         for y in range(gain.size):
@@ -485,13 +566,15 @@ def _evaluate(problem: Problem, table: Table, beta: float, x: int, mate: int, wo
         for y in range(gain.size):
             gain[y] += weight * work.change[y]
         gain[home] -= 2.0 * weight * work.change[home]
+    is_exact = True
     if beta != 1.0:
-        _flow_changes(problem, table, x, work)
+        is_exact = _flow_changes(problem, table, x, exact, work)
         for y in range(gain.size):
             gain[y] -= (1.0 - beta) * work.change[y]
     stay = gain[home]
     for y in range(gain.size):
         gain[y] -= stay
+    return is_exact
 
 
 @njit(**PART)
@@ -540,6 +623,17 @@ def _move(problem: Problem, table: Table, beta: float, x: int, y: int, work: Wor
 
 
 @njit(**PART)
+def _prefetch(problem: Problem, table: Table, x: int) -> None:
+    """Ask for the lists that the next state needs while this one is computed."""
+    lists = table.lists
+    if problem.columns.size == 0:
+        for p in range(problem.indptr[x], problem.indptr[x + 1]):
+            first = np.uint64(lists.bounds[np.uint64(problem.indices[p]), 0])
+            prefetch(lists.value, first)
+            prefetch(lists.group, first)
+
+
+@njit(**PART)
 def _best_group(gain: Floats, home: int) -> int:
     """Find the cheapest other group, the lowest number among equals; ``home`` if there is no other."""
     best = home
@@ -562,13 +656,19 @@ def sweep(
 ) -> tuple[int, float]:
     """One pass of Algorithm 1; returns the number of moves and the change of the cost."""
     moves, change = 0, 0.0
-    for x in order:
+    for j in range(order.size):
+        x = order[j]
         home = np.int64(table.labels[x])
         if table.size[home] == 1 and not allow_empty:
             continue
         mate = home ^ 1 if in_pairs else np.int64(-1)
-        _evaluate(problem, table, beta, x, mate, work)
+        if j + 1 < order.size:
+            _prefetch(problem, table, order[j + 1])
+        is_exact = _evaluate(problem, table, beta, x, mate, in_pairs, work)
         best = mate if in_pairs else _best_group(work.gain, home)
+        if not is_exact and work.gain[best] < -tolerance:
+            _evaluate(problem, table, beta, x, mate, True, work)
+            best = _best_group(work.gain, home)
         if best != home and work.gain[best] < -tolerance:
             change += work.gain[best]
             _move(problem, table, beta, x, best, work)
@@ -584,7 +684,7 @@ def best_newcomer(
     new, best = -1, np.inf
     for x in range(table.labels.size):
         if x != but and table.labels[x] != y and table.size[table.labels[x]] > 1:
-            _evaluate(problem, table, beta, x, np.int64(-1), work)
+            _evaluate(problem, table, beta, x, np.int64(-1), True, work)
             if work.gain[y] < best:
                 new, best = x, work.gain[y]
     return new, best
@@ -602,7 +702,7 @@ def exchange_singletons(
         old = 0
         while table.labels[old] != y:
             old += 1
-        _evaluate(problem, table, beta, old, np.int64(-1), work)
+        _evaluate(problem, table, beta, old, np.int64(-1), True, work)
         refuge = _best_group(work.gain, y)
         if refuge == y:
             continue
@@ -640,19 +740,25 @@ def descend(
 ) -> int:
     """Sweep until nothing moves or the trace is full; returns the number of sweeps.
 
-    Every sum is rebuilt after each sweep, so that rounding cannot pile up.
+    Every sum is rebuilt after as many moves as there are states, and in the end, so that rounding cannot
+    pile up.
     """
     into, flow, nu = build(problem, table)
-    trace[0] = (1.0 - 2.0 * beta) * into - (1.0 - beta) * flow + nu
-    done = 0
+    cost = (1.0 - 2.0 * beta) * into - (1.0 - beta) * flow + nu
+    trace[0] = cost
+    done, stale = 0, 0
     while done < trace.size - 1:
-        moves = sweep(problem, table, work, beta, order, tolerance, allow_empty, False)[0]
+        moves, change = sweep(problem, table, work, beta, order, tolerance, allow_empty, False)
         if moves == 0 and exchange:
-            moves = exchange_singletons(problem, table, work, beta, tolerance)[0]
-        if moves > 0:
-            into, flow, nu = build(problem, table)
+            moves, change = exchange_singletons(problem, table, work, beta, tolerance)
         done += 1
-        trace[done] = (1.0 - 2.0 * beta) * into - (1.0 - beta) * flow + nu
+        stale += moves
+        cost += change
+        if stale >= table.labels.size or (stale > 0 and (moves == 0 or done == trace.size - 1)):
+            into, flow, nu = build(problem, table)
+            cost = (1.0 - 2.0 * beta) * into - (1.0 - beta) * flow + nu
+            stale = 0
+        trace[done] = cost
         if moves == 0:
             break
     return done

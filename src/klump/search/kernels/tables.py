@@ -26,6 +26,9 @@ class Problem(NamedTuple):
     indptr: Ints  # (n + 1,) sparse layout: column x is indices[indptr[x]:indptr[x+1]]
     indices: Shorts
     mass: Floats  # (m, 2) J and f(J) of each transition
+    out_indptr: Ints  # (n + 1,) sparse layout: row i is out_indices[out_indptr[i]:out_indptr[i+1]]
+    out_indices: Shorts
+    out_mass: Floats  # (m,)
     loops: Floats  # (n,) J[x, x]
     mu: Floats  # (n,)
 
@@ -47,7 +50,8 @@ class Lists(NamedTuple):
     """
 
     bounds: Ints  # (n, 2) first block of the list of a state, and its length; behind it is room for all it can hold
-    key: Shorts  # (blocks, 2, 4) group, and transitions behind the entry
+    group: Shorts  # (blocks, 4)
+    counts: Shorts  # (blocks, 4) transitions behind the entry
     value: Floats  # (blocks, 2, 4) A and f(A)
 
 
@@ -58,6 +62,8 @@ class Flow(NamedTuple):
     columns: Floats  # (k, 3, k) [z, plane, y]
     rows_inverse: Floats  # (k,) at least the largest inverse in each row
     columns_inverse: Floats
+    rows_most: Floats  # (k,) at least the largest mass in each row, the diagonal left out
+    columns_most: Floats
     counts: Ints  # (k, k) transitions behind each entry
 
 
