@@ -52,7 +52,9 @@ def test_imports_follow_the_way_through_the_house(path):
         assert other in ROOMS, f"{path.name} imports {name}, which is in no room"
         lazily_back = not at_top and (own, other) in ALLOWED_BACK
         lazily_to_source = own == "chain" and other == "sources"
-        assert ROOMS.index(other) <= ROOMS.index(own) or lazily_back or lazily_to_source, f"{path} imports {name}"
+        assert ROOMS.index(other) <= ROOMS.index(own) or lazily_back or lazily_to_source, (
+            f"{path} imports {name}"
+        )
 
 
 @pytest.mark.parametrize("path", modules(), ids=lambda path: str(path.relative_to(SOURCE)))

@@ -84,10 +84,14 @@ class MarkovChain:
             applied.append(f"restarted at {goal} with probability {restart:g}")
         if restrict is not None:
             if restrict != "largest":
-                raise InvalidArgumentError(f"restrict={restrict!r} is not known; the only choice is 'largest'")
+                raise InvalidArgumentError(
+                    f"restrict={restrict!r} is not known; the only choice is 'largest'"
+                )
             kept = connectivity.communicating_classes(matrix).largest_closed()
             if len(kept) < matrix.shape[0]:
-                applied.append(f"restricted to the largest closed class, {len(kept)} of {matrix.shape[0]} states")
+                applied.append(
+                    f"restricted to the largest closed class, {len(kept)} of {matrix.shape[0]} states"
+                )
                 matrix = connectivity.restricted(matrix, kept)
                 index = kept
                 names = None if names is None else tuple(names[i] for i in kept.tolist())
@@ -208,7 +212,9 @@ class MarkovChain:
     # Sources: each is described where it lives, in klump.sources
 
     @classmethod
-    def from_counts(cls, counts: Any, states: Iterable[Hashable] | None = None, **options: Any) -> MarkovChain:
+    def from_counts(
+        cls, counts: Any, states: Iterable[Hashable] | None = None, **options: Any
+    ) -> MarkovChain:
         """Chain from a square matrix of transition counts (or other non-negative weights).
 
         >>> MarkovChain.from_counts([[8, 2], [3, 3]]).transition_matrix
@@ -268,7 +274,9 @@ class MarkovChain:
         return cls.from_counts(adjacency, nodes, **options)
 
     @classmethod
-    def from_generator(cls, rates: Any, states: Iterable[Hashable] | None = None, **options: Any) -> MarkovChain:
+    def from_generator(
+        cls, rates: Any, states: Iterable[Hashable] | None = None, **options: Any
+    ) -> MarkovChain:
         """Uniformised chain of a continuous-time one, with the same stationary distribution.
 
         ``rates`` holds the rates off the diagonal; the diagonal is zero or minus the row's sum.
@@ -299,8 +307,12 @@ def _unwrap(given: Any) -> tuple[Any, Sequence[Hashable] | None]:
         return given.transition_matrix, None
     if hasattr(given, "to_numpy") and hasattr(given, "columns"):
         if list(given.index) != list(given.columns):
-            raise InvalidArgumentError("the rows and columns of the table are named differently or in another order")
-        named = not isinstance(given.columns, range) and list(given.columns) != list(range(len(given.columns)))
+            raise InvalidArgumentError(
+                "the rows and columns of the table are named differently or in another order"
+            )
+        named = not isinstance(given.columns, range) and list(given.columns) != list(
+            range(len(given.columns))
+        )
         return given.to_numpy(), tuple(given.columns) if named else None
     return given, None
 
