@@ -48,8 +48,13 @@ class Search:
         )
 
     def gains(self, beta, x):
-        descent._evaluate(self.problem, self.table, beta, x, -1, self.work)
+        assert descent._evaluate(self.problem, self.table, beta, x, -1, True, self.work)
         return self.work.gain.copy()
+
+    def bounds(self, beta, x):
+        """Bounds of the gains from below, and whether they are the gains themselves."""
+        is_exact = descent._evaluate(self.problem, self.table, beta, x, -1, False, self.work)
+        return self.work.gain.copy(), is_exact
 
     def sweep(self, beta, order, tolerance=1e-12, allow_empty=False, in_pairs=False):
         order = np.asarray(order, dtype=np.int64)
@@ -170,6 +175,29 @@ def test_both_layouts_ask_the_same_prices(seed, beta):
         np.testing.assert_allclose(dense.gains(beta, x), lists.gains(beta, x), rtol=0, atol=1e-13)
 
 
+@pytest.mark.parametrize("layout", LAYOUTS)
+@given(seed=chains.seeds, beta=chains.betas)
+def test_bounds_never_exceed_the_gains(layout, seed, beta):
+    """Groups that a state has nothing to do with are only bounded; no good move is ever missed."""
+    search = random_search(seed, layout, kinds=("sparse", "nonreversible"), n=14, k=10)
+    rng = np.random.default_rng(seed)
+    for x in rng.permutation(14):
+        bounds, is_exact = search.bounds(beta, x)
+        gains = search.gains(beta, x)
+        assert np.all(bounds <= gains + 1e-14)
+        if is_exact:
+            np.testing.assert_array_equal(bounds, gains)
+        # Moves leave what the bounds are made of behind.
+        search.sweep(beta, [x], tolerance=-0.05)
+
+
+def test_bounds_are_not_all_exact(rng):
+    """Guard: the test above must meet states with few links among many groups."""
+    ring = chains.random_matrix("sparse", 14, rng)
+    search = Search(ring, chains.random_labels(14, 12, rng), 12, "lists")
+    assert not all(search.bounds(0.3, x)[1] for x in range(14))
+
+
 @given(seed=chains.seeds, beta=chains.betas, layout=st.sampled_from(LAYOUTS))
 def test_sums_give_the_cost_up_to_a_constant(seed, beta, layout):
     search = random_search(seed, layout)
@@ -248,7 +276,7 @@ def assert_like_new(search, beta):
     # All that a table is good for are prices.
     work = make_work(search.k)
     for x in range(len(search.mu)):
-        descent._evaluate(search.problem, fresh, beta, x, -1, work)
+        descent._evaluate(search.problem, fresh, beta, x, -1, True, work)
         np.testing.assert_allclose(search.gains(beta, x), work.gain, rtol=0, atol=1e-13)
 
 

@@ -128,7 +128,7 @@ def _add_changes(planes: Floats, z: int, r: float, most: float, out: Floats) -> 
 @njit(**PART)
 def _set_flow(flow: Flow, y: int, z: int, mass: float) -> None:
     log = fast_log2(max(mass, _SMALLEST))
-    inverse = 1.0 / mass
+    inverse = 1.0 / mass if mass > 0.0 else np.inf
     flow.rows[y, MASS, z] = mass
     flow.rows[y, LOG, z] = log
     flow.rows[y, INVERSE, z] = inverse
@@ -154,7 +154,7 @@ def _shift_flow(flow: Flow, y: int, z: int, mass: float, count: int) -> None:
 
 @njit(**PART)
 def _set_nu(table: Table, y: int, mass: float) -> None:
-    inverse = 1.0 / mass
+    inverse = 1.0 / mass if mass > 0.0 else np.inf
     table.nu[MASS, y] = mass
     table.nu[LOG, y] = fast_log2(max(mass, _SMALLEST))
     table.nu[INVERSE, y] = inverse
