@@ -49,7 +49,7 @@ def solve_dense(weights: Floats) -> tuple[Floats, bool]:
         if last < n:
             _pass_through(weights, first, last)
     mass, least_flow = _substitute_back(weights, pivot)
-    fits = least_flow > 1e-280 and np.isfinite(mass).all()
+    fits = least_flow > 1e-280 and bool(np.isfinite(mass).all())
     if pivot.min() < _NARROW or mass.min() < _NARROW:
         fits = fits and not _underflows(weights)
     return quotient(mass, leaving), fits
@@ -102,7 +102,7 @@ def _pass_through(a: Floats, first: int, last: int) -> None:
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath=FASTMATH)
 def _substitute_back(a: Floats, pivot: Floats) -> tuple[Floats, float]:
-    """Masses from the last state to the first, and the smallest inflow met, both relative to the largest mass."""
+    """Masses from the last state to the first, and the smallest inflow met; the largest mass is 1."""
     n = a.shape[0]
     mass = np.zeros(n)
     mass[n - 1] = 1.0

@@ -61,7 +61,7 @@ class Reduction(NamedTuple):
 def reduced(jumps: Any, most_remaining: int, most_work: int) -> Reduction:
     """Eliminate states of a sparse chain without self-transitions until few remain or the work is spent.
 
-    ``jumps`` is a ``csr_array`` without stored zeros; the work is counted in entries of rows that are touched.
+    ``jumps`` is a ``csr_array`` without stored zeros; work is counted in entries of rows that are touched.
     """
     n, nnz = jumps.shape[0], jumps.nnz
     size = _SLACK * max(_MOST_GROWTH * nnz, most_remaining**2)
@@ -176,7 +176,7 @@ def _eliminate(
     k: int,
     source: NDArray[np.int32],  # inout: the record: who led to k ...
     weight: Floats,  # inout: ... and with which weight
-    queue: list[tuple[int, int]],  # inout
+    queue: list[Any],  # inout: the states by cost
 ) -> float:
     """Take out one state and return the weight of leaving it for the others."""
     begin, end = graph.start[k], graph.start[k] + graph.length[k]

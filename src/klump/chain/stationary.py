@@ -32,7 +32,7 @@ _DAMPING = 0.2  # part of the mass that stays in a step of power iteration, agai
 _STEPS = 8
 _MANY = 64  # rounds of joining groups, each of which at least halves those that join
 _HOLDS = 0.01  # a set is a part of its own if a step leaves it with a smaller probability
-_WORK = 1_000_000_000  # entries touched in sparse elimination, a few seconds
+_WORK = 2_000_000_000  # entries touched in sparse elimination, some seconds
 
 
 def stationary_distribution(matrix: Matrix) -> Floats:
@@ -63,16 +63,21 @@ def _solve(weights: Matrix) -> Floats:
     if n == 1:
         return np.ones(1)
     if n <= _DENSE_LIMIT:
-        mass, fits = solve_dense(weights.toarray() if sparse.issparse(weights) else weights.copy())
+        found, fits = solve_dense(_dense(weights))
         if fits:
-            return np.asarray(mass)
+            return np.asarray(found)
     jumps, leaving = _jump_chain(weights)
     if not (leaving > 0.0).all():  # flows that underflowed
         return np.full(n, np.nan)
     mass = _balanced(jumps)
     if mass is None and n <= _DENSE_LIMIT:
-        return np.asarray(solve_wide(weights.toarray() if sparse.issparse(weights) else weights))
+        return np.asarray(solve_wide(_dense(weights)))
     return np.asarray(quotient(_iterated(jumps) if mass is None else mass, leaving))
+
+
+def _dense(weights: Matrix) -> Floats:
+    """Copy to an array that may be overwritten."""
+    return np.array(weights.toarray() if isinstance(weights, sparse.csr_array) else weights)
 
 
 def _jump_chain(weights: Matrix) -> tuple[sparse.csr_array, Floats]:
@@ -109,26 +114,36 @@ def _balanced(jumps: sparse.csr_array) -> Floats | None:
 
 
 def _iterated(jumps: sparse.csr_array) -> Floats:
+    """Stationary masses of a chain that is not reversible, by the first method that is sure of its result."""
     n = jumps.shape[0]
     mass, settled = _fixed_point(partial(_mixed, jumps, _STEPS), np.full(n, 1.0 / n), 150)
-    if not settled:
-        mass, settled = _parts_weighted(jumps, mass)
     if settled:
-        mass, settled = _confirmed(jumps, mass)
-    if settled:
-        return mass
-    exact = _thinned(jumps)
+        weighted, settled = _confirmed(jumps, mass)
+        if settled:
+            return weighted
+    exact = _thinned(jumps, _WORK // 10)
     if exact is not None:
         return exact
-    mass, settled = _fixed_point(partial(_cycle, jumps, 1), mass, 300)
+    weighted, settled = _parts_weighted(jumps, mass)
+    if settled:
+        return weighted
+    exact = _thinned(jumps, _WORK)
+    if exact is not None:
+        return exact
+    mass, settled = _fixed_point(partial(_cycle, jumps, 1), mass, 300, patience=50)
     if settled:
         mass, settled = _confirmed(jumps, mass)
     return mass if settled else np.full(n, np.nan)
 
 
-def _fixed_point(step: Callable[[Floats], Floats], mass: Floats, most: int) -> tuple[Floats, bool]:
-    """Repeat a step until the error that is left, judged by how the changes decay, is negligible."""
-    changes = [math.inf, math.inf]
+def _fixed_point(
+    step: Callable[[Floats], Floats], mass: Floats, most: int, patience: int = 10
+) -> tuple[Floats, bool]:
+    """Repeat a step until the error that is left, judged by how the changes decay, is negligible.
+
+    Gives up after ``most`` steps, or after ``patience`` of them if the pace says that these will not do.
+    """
+    changes = [math.inf]
     for left in range(most, 0, -1):
         new = step(mass)
         counts = new > _COUNTS
@@ -136,18 +151,19 @@ def _fixed_point(step: Callable[[Floats], Floats], mass: Floats, most: int) -> t
             break
         changes.append(float(np.abs(mass[counts] / new[counts] - 1.0).max()))
         mass = new
-        change = changes[-1]
-        # The slower of the last two decays, since errors that go round in circles shrink unevenly.
-        rate = max(changes[-1] / changes[-2], changes[-2] / changes[-3]) if len(changes) > 4 else math.inf
-        if change <= _ACCURATE or (rate < 0.9 and change * rate / (1.0 - rate) <= _ACCURATE):
+        # The slower of two decays, since errors that go round in circles shrink unevenly.
+        rate = max(changes[-1] / changes[-2], changes[-2] / changes[-3]) if len(changes) > 3 else math.inf
+        if changes[-1] <= _ACCURATE or (rate < 0.9 and changes[-1] * rate / (1.0 - rate) <= _ACCURATE):
             return mass, True
-        if len(changes) > 10 and rate**left * change > _ACCURATE:
-            break
+        if len(changes) > patience:
+            pace = (changes[-1] / changes[-patience // 2]) ** (2.0 / patience)
+            if changes[-1] * pace**left > _ACCURATE:
+                break
     return mass, False
 
 
 def _mixed(jumps: sparse.csr_array, steps: int, mass: Floats) -> Floats:
-    """Some steps of power iteration."""
+    """Take some steps of power iteration."""
     transposed = jumps.T
     for _ in range(steps):
         mass = _DAMPING * mass + (1.0 - _DAMPING) * (transposed @ mass)
@@ -160,7 +176,7 @@ def _parts_weighted(jumps: sparse.csr_array, mass: Floats) -> tuple[Floats, bool
         if 1 < n_parts <= len(mass) // 3:
             weighted, settled = _fixed_point(partial(_disaggregated, jumps, labels, n_parts), mass, 100)
             if settled:
-                return weighted, True
+                return _confirmed(jumps, weighted)
     return mass, False
 
 
@@ -222,11 +238,11 @@ def _reweighted(
     return mass / mass.sum()
 
 
-def _thinned(jumps: sparse.csr_array) -> Floats | None:
+def _thinned(jumps: sparse.csr_array, most_work: int) -> Floats | None:
     """Sparse elimination, if that is affordable."""
     from klump.chain.sparse_elimination import reduced, restored
 
-    reduction = reduced(jumps, _DENSE_LIMIT, _WORK)
+    reduction = reduced(jumps, _DENSE_LIMIT, most_work)
     if not reduction.weights.size:
         return None
     mass = np.asarray(restored(reduction, _solve(reduction.weights)))
@@ -265,7 +281,8 @@ def _verified(mu: Floats, matrix: Matrix) -> Floats:
     remedy = "pass stationary_distribution= if it is known, or merge states that are connected most strongly"
     if not np.isfinite(mu).all():
         raise ConvergenceError(
-            f"the stationary distribution of {len(mu)} states did not converge: the chain mixes too slowly; {remedy}"
+            f"the stationary distribution of {len(mu)} states did not converge: the chain mixes too slowly; "
+            + remedy
         )
     residual = float(np.abs(mu @ matrix - mu).sum())
     if residual > _RESIDUAL or (mu < 0.0).any():
