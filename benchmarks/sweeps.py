@@ -5,14 +5,13 @@ from __future__ import annotations
 import tracemalloc
 
 import numpy as np
+
 from benchmarks import numpy_algorithm
 from benchmarks.measure import Verdict, interleaved, timed
-
 from klump.search.descent import TOLERANCE, random_labels
 from klump.search.kernels import descent as kernels
 from klump.search.problem import make_problem, make_table, make_work
 from klump.sources.random_chains import block_chain, sparse_block_chain
-
 
 # The first sweep from random labels is the dearest there is: every state leads to as many groups as it can.
 STAGES = {"settled": "settled", "descent": "median of the first ten", "first": "first from random labels"}
@@ -63,7 +62,7 @@ def sib_iterations(joint, k, count):
 
 
 def dense(rounds=7):
-    """n = 1000, k = 10: at least 5 times as fast as sib at beta = 1, 10 times as NumPy at beta = 0.3."""
+    """N = 1000, k = 10: at least 5 times as fast as sib at beta = 1, 10 times as NumPy at beta = 0.3."""
     chain, _ = block_chain((100,) * 10, alpha=0.5, eps=0.4, random_state=0)
     joint, k = np.asarray(chain.joint), 10
     problem = make_problem(chain)
@@ -102,7 +101,7 @@ def dense(rounds=7):
 
 
 def sparse(rounds=5, n=100_000, k=50):
-    """n = 1e5 with 1e6 transitions, k = 50, in logarithms: at most 100 a transition at beta = 0.3, 50 at 1."""
+    """N = 1e5 with 1e6 transitions, k = 50, in logarithms: at most 100 a transition at beta = 0.3, 50 at 1."""
     verdicts = []
     values = np.exp(np.random.default_rng(0).uniform(-20, 0, n))
     out = np.empty_like(values)

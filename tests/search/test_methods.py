@@ -5,12 +5,12 @@ import warnings
 import joblib
 import numpy as np
 import pytest
-from reference import cost, same_partition
 from scipy import sparse
 
 import klump
 from klump.search.registry import METHODS
 from klump.sources.random_chains import block_chain, random_chain
+from reference import cost, same_partition
 
 BETAS = (0.0, 0.3, 0.5, 0.8, 1.0)
 
@@ -171,6 +171,7 @@ def test_ctrl_c_keeps_the_best_so_far():
         ({"n_states": 2, "n_init": 0}, "n_init=0"),
         ({"n_states": 2, "max_sweeps": 0}, "max_sweeps=0"),
         ({"n_states": 2, "step": 0.0}, "step=0.0"),
+        ({"n_states": 2, "n_jobs": 0}, "n_jobs=0"),
         ({"n_states": 2, "random_state": -1}, "random_state=-1"),
         ({"n_states": 2, "random_state": "x"}, "random_state='x'"),
         ({"n_states": 2, "initial": [0, 1]}, "2 entries"),

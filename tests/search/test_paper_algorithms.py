@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from reference import algorithm_1, algorithm_2, cost_of_labels, same_partition
 
 import klump
 from klump.search.annealing import schedule
 from klump.sources.random_chains import block_chain, random_chain
+from reference import algorithm_1, algorithm_2, cost_of_labels, same_partition
 
 
 @pytest.mark.parametrize("beta", [0.0, 0.3, 0.5, 0.8, 1.0])

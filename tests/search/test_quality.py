@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from reference import costs_of_all_partitions
 
 import klump
 from klump.sources import datasets
 from klump.sources.random_chains import block_chain, random_chain
+from reference import costs_of_all_partitions
 
 BETAS = (0.0, 0.3, 0.5, 0.8, 1.0)
 

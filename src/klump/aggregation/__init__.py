@@ -1,8 +1,8 @@
 """The answer: aggregations, their costs, and how to ask for them."""
 
-from klump.aggregation.question import aggregate, beta_path
 from klump.aggregation.aggregation import Aggregation, AggregationPath
 from klump.aggregation.costs import Costs, score
+from klump.aggregation.question import aggregate, beta_path
 from klump.aggregation.storage import load
 
 __all__ = ["Aggregation", "AggregationPath", "Costs", "aggregate", "beta_path", "load", "score"]

@@ -161,7 +161,7 @@ class Options:
             beta,
             _checked_count("n_init", self.n_init),
             checked_seed(self.random_state),
-            self.n_jobs,
+            _checked_jobs(self.n_jobs),
             _checked_initial(self.initial, chain, n_groups),
             _checked_count("max_sweeps", self.max_sweeps),
             _checked_step(self.step),
@@ -235,6 +235,16 @@ def _checked_count(name: str, value: Any) -> int:
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
         raise InvalidArgumentError(f"{name}={value!r} must be a whole number, 1 or more")
     return int(value)
+
+
+def _checked_jobs(n_jobs: Any) -> int | None:
+    if n_jobs is None:
+        return None
+    if isinstance(n_jobs, bool) or not isinstance(n_jobs, int | np.integer) or n_jobs == 0:
+        raise InvalidArgumentError(
+            f"n_jobs={n_jobs!r} must be a number of workers, or -1 for one on each core"
+        )
+    return int(n_jobs)
 
 
 def _checked_step(step: Any) -> float:

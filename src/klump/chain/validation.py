@@ -96,9 +96,17 @@ def scale_rows(matrix: Matrix, factor: NDArray[np.float64]) -> Matrix:
     return np.asarray(matrix * factor[:, None])
 
 
+def _divided_rows(matrix: Matrix, divisor: NDArray[np.float64]) -> Matrix:
+    if isinstance(matrix, sparse.csr_array):
+        divided = matrix.copy()
+        divided.data /= np.repeat(divisor, np.diff(matrix.indptr))
+        return divided
+    return np.asarray(matrix / divisor[:, None])
+
+
 def normalized_rows(matrix: Matrix, what: str = "transition matrix") -> Matrix:
     """Divide every row by its sum; an all-zero row is an error that names it."""
-    # Dividing by the largest entry first keeps rows of tiny or huge weights exact.
+    # Powers of two first, which is exact, so that sums of tiny or huge weights neither vanish nor overflow.
     if isinstance(matrix, sparse.csr_array):
         largest = np.asarray(matrix.max(axis=1).todense()).ravel()
     else:
@@ -110,13 +118,13 @@ def normalized_rows(matrix: Matrix, what: str = "transition matrix") -> Matrix:
             "drop it, or give it a self-transition"
         )
     with np.errstate(over="ignore"):
-        inverse = 1.0 / largest
+        inverse = np.ldexp(1.0, -np.frexp(largest)[1])
     if not np.isfinite(inverse).all():
         raise InvalidChainError(
             f"row {int(np.argmax(inverse))} of the {what} holds only denormal weights; rescale it"
         )
     scaled = scale_rows(matrix, inverse)
-    return scale_rows(scaled, 1.0 / row_sums(scaled))
+    return _divided_rows(scaled, row_sums(scaled))
 
 
 def transition_matrix(given: Any, *, normalize: bool = False) -> Matrix:
@@ -130,7 +138,7 @@ def transition_matrix(given: Any, *, normalize: bool = False) -> Matrix:
     if error[worst] > _TOLERANCE[precision]:
         raise InvalidChainError(_row_sum_message(matrix, sums, error > _TOLERANCE[precision]))
     if error[worst] > _EXACT:
-        return scale_rows(matrix, 1.0 / sums)
+        return _divided_rows(matrix, sums)
     return matrix
 
 

@@ -41,6 +41,14 @@ def descend(
     return found, traces
 
 
+def cost_of(problem: Problem, labels: Labels, n_groups: int, beta: float) -> float:
+    """Cost of labels, up to a constant."""
+    from klump.search.kernels import descent as kernels
+
+    into, flow, nu = kernels.build(problem, make_table(problem, labels, n_groups))
+    return float((1.0 - 2.0 * beta) * into - (1.0 - beta) * flow + nu)
+
+
 def random_labels(n_states: int, n_groups: int, rng: np.random.Generator, *, allow_empty: bool) -> Labels:
     """Draw a random map; unless groups may be empty, each gets a member."""
     labels = rng.integers(0, n_groups, n_states).astype(np.int32)

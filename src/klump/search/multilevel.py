@@ -11,7 +11,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from klump.search.descent import TOLERANCE, random_labels, without_empty_groups
+from klump.search.descent import TOLERANCE, cost_of, random_labels, without_empty_groups
 from klump.search.kernels.tables import Table, Work
 from klump.search.method import EQUAL, Found, Labels, Task, better
 from klump.search.problem import make_table, make_work
@@ -119,11 +119,8 @@ class _Search:
 
     def _keep(self, found: Found) -> None:
         """Remember the best by the target's cost."""
-        from klump.search.kernels import descent as kernels
-
         task = self.task
-        table = make_table(task.problem, found.labels, self.k)
-        cost = _cost(kernels.build(task.problem, table), task.beta) + task.offset(task.beta)
+        cost = cost_of(task.problem, found.labels, self.k, task.beta) + task.offset(task.beta)
         self.best = better(self.best, Found(found.labels, cost, found.trace))
         self.steps += 1
         task.report(min(self.steps, _CYCLES + 3), _CYCLES + 3, self.best.cost)

@@ -6,7 +6,7 @@ Every budget is a count, never a clock: the same seed gives the same answer on a
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -116,7 +116,8 @@ class _Search:
         self.done = 0
         included: tuple[Method, ...] = (sequential, annealing)
         self.included = included
-        self.total = len(included) + 1 + self.effort.rounds * (self.effort.starts + _N_ELITE)
+        obligatory = len(included) * ((1 if task.initial is not None else task.n_init) + 2)
+        self.total = obligatory + self.effort.rounds * (self.effort.starts + _N_ELITE)
 
     def run(self) -> Found:
         """Run to the end, or until Ctrl-C once there is an answer."""
@@ -134,7 +135,7 @@ class _Search:
         task = self.task
         ingredients = _ingredients(task)
         for number, method in enumerate(self.included):
-            found = method(_quietly(task))
+            found = method(replace(task, progress=self._tick))
             if found.interrupted:
                 self._take([found])
                 raise KeyboardInterrupt
@@ -157,15 +158,13 @@ class _Search:
         for found in results:
             self.best = better(self.best, found)
             self.elite.setdefault(_partition(found.labels), found)
-            self.done += 1
-            self.task.report(min(self.done, self.total), self.total, self.best.cost)
+            self._tick(0, 0, self.best.cost)
 
-
-def _quietly(task: Task) -> Task:
-    """The same task for a method within the portfolio, which reports for it."""
-    from dataclasses import replace
-
-    return replace(task, progress=None)
+    def _tick(self, _done: int, _total: int, cost: float) -> None:
+        """Count one more step; included methods count their own, which are not the total's."""
+        self.done += 1
+        cost = cost if self.best is None else min(cost, self.best.cost)
+        self.task.report(min(self.done, self.total), self.total, cost)
 
 
 def _ingredients(task: Task) -> Ingredients:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from klump.search.descent import descend, random_labels
+from klump.search.descent import cost_of, descend, random_labels
 from klump.search.kernels.tables import Problem
 from klump.search.method import Found, Labels, Task, better, run_all
 
@@ -30,13 +30,20 @@ def best_descent(task: Task, beta: float, key: int) -> Found:
     try:
         for done, found in enumerate(run_all(task, _descent, calls), start=1):
             best = better(best, found)
-            task.report(done, starts, best.cost)
+            task.report(done, starts, _cost_at_target(task, best, beta))
     except KeyboardInterrupt:
         if best is None:
             raise
         interrupted = True
     assert best is not None
     return Found(best.labels, best.cost, best.trace, interrupted)
+
+
+def _cost_at_target(task: Task, found: Found, beta: float) -> float:
+    """Who watches wants the cost at the task's own beta."""
+    if task.progress is None or beta == task.beta:
+        return found.cost
+    return cost_of(task.problem, found.labels, task.n_groups, task.beta) + task.offset(task.beta)
 
 
 def _start(task: Task, key: int, number: int) -> Labels:
