@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse import csgraph
 
-from klump.chain.validation import Matrix, normalized_rows, scale_rows
+from klump.chain.validation import Matrix, compact, normalized_rows, scale_rows
 from klump.errors import InvalidArgumentError, ReducibleChainError
 
 # A restart is stored as ordinary transitions; beyond this many a sparse chain would no longer be sparse.
@@ -83,7 +84,7 @@ def _names(members: NDArray[np.intp], states: Sequence[Hashable]) -> str:
 def restricted(matrix: Matrix, members: NDArray[np.intp]) -> Matrix:
     """The chain watched on a closed class."""
     if isinstance(matrix, sparse.csr_array):
-        return sparse.csr_array(matrix[members][:, members])
+        return compact(sparse.csr_array(matrix[members][:, members]))
     return np.ascontiguousarray(matrix[np.ix_(members, members)])
 
 
@@ -92,23 +93,41 @@ def initial_distribution(given: Any, states: Sequence[Hashable]) -> NDArray[np.f
     n = len(states)
     if given is None:
         return np.full(n, 1.0 / n)
-    if isinstance(given, Hashable):
-        if given not in states:
-            raise InvalidArgumentError(f"initial={given!r} is not the name of a state")
+    if _is_hashable(given) and given in states:
         law = np.zeros(n)
         law[states.index(given)] = 1.0
         return law
-    law = np.array(given, dtype=np.float64)
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        raise InvalidArgumentError(f"initial={given!r} is not the name of a state")
+    try:
+        law = np.array(given, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InvalidArgumentError(
+            "initial must be the name of a state, or a probability for each"
+        ) from error
     if law.shape != (n,):
         raise InvalidArgumentError(f"initial has shape {law.shape}, but the chain has {n} states")
-    if not np.isfinite(law).all() or (law < 0).any() or abs(law.sum() - 1.0) > 1e-8:
+    bad = np.flatnonzero(~np.isfinite(law) | (law < 0))
+    if bad.size:
+        raise InvalidArgumentError(
+            f"initial must be a distribution, but it has {law[bad[0]]} at state {bad[0]}"
+        )
+    if abs(law.sum() - 1.0) > 1e-8:
         raise InvalidArgumentError(f"initial must be a distribution, but it sums to {law.sum():.12g}")
     return law / law.sum()
 
 
+def _is_hashable(given: Any) -> bool:
+    try:
+        hash(given)
+    except TypeError:
+        return False
+    return True
+
+
 def restarted(matrix: Matrix, probability: float, initial: NDArray[np.float64]) -> Matrix:
     """Mix every row with the initial distribution."""
-    if not 0.0 < probability <= 1.0:
+    if not isinstance(probability, Real) or not 0.0 < float(probability) <= 1.0:
         raise InvalidArgumentError(f"restart={probability!r} must be a probability in (0, 1]")
     n = matrix.shape[0]
     support = np.flatnonzero(initial)
@@ -128,6 +147,5 @@ def restarted(matrix: Matrix, probability: float, initial: NDArray[np.float64]) 
         shape=(n, n),
     )
     mixed = sparse.csr_array(scale_rows(matrix, np.full(n, 1.0 - probability)) + jump)
-    mixed.eliminate_zeros()
     mixed.sort_indices()
-    return normalized_rows(mixed)
+    return normalized_rows(compact(mixed))

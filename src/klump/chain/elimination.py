@@ -22,6 +22,7 @@ _PANEL = 8  # the unrolled loop of _pass_through has as many terms
 TINY = float(np.finfo(np.float64).tiny)
 _NARROW = 1e-140  # twice this range fits between the smallest and the largest double
 HUGE = 1e150
+_LEAST_FLOW = 1e-280  # what a sum of smaller terms may lose is too much
 _BITS = 60  # a term this many bits below a sum cannot change it
 _HALVES = 0.5 ** np.arange(_BITS)
 
@@ -41,6 +42,8 @@ def solve_dense(weights: Floats) -> tuple[Floats, bool]:
         leaving[i] = 0.0
         for c in range(n):
             leaving[i] += weights[i, c]
+        if leaving[i] == 0.0:
+            return leaving, False
         for c in range(n):
             weights[i, c] /= leaving[i]
     for first in range(0, n, _PANEL):
@@ -48,8 +51,10 @@ def solve_dense(weights: Floats) -> tuple[Floats, bool]:
         _eliminate_panel(weights, first, last, pivot)
         if last < n:
             _pass_through(weights, first, last)
+    if pivot.min() == 0.0:
+        return pivot, False
     mass, least_flow = _substitute_back(weights, pivot)
-    fits = least_flow > 1e-280 and bool(np.isfinite(mass).all())
+    fits = least_flow > _LEAST_FLOW
     if pivot.min() < _NARROW or mass.min() < _NARROW:
         fits = fits and not _underflows(weights)
     return quotient(mass, leaving), fits
@@ -74,8 +79,9 @@ def _eliminate_panel(
             for c in range(k + 1, n):
                 total += a[k, c]
             pivot[k] = total
-            for c in range(k + 1, n):
-                a[k, c] /= total
+            if total > 0.0:
+                for c in range(k + 1, n):
+                    a[k, c] /= total
 
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath=FASTMATH)
@@ -111,12 +117,15 @@ def _substitute_back(a: Floats, pivot: Floats) -> tuple[Floats, float]:
     for i in range(n - 1, -1, -1):
         if i < n - 1:
             least_flow = min(least_flow, mass[i])
-            mass[i] /= pivot[i]
-        largest = max(largest, mass[i])
-        if largest > HUGE:
-            mass /= largest
-            least_flow /= largest
-            largest = 1.0
+            if mass[i] / HUGE > pivot[i]:
+                shrink = pivot[i] / mass[i]
+                mass *= shrink
+                least_flow *= shrink
+                largest *= shrink
+                mass[i] = 1.0
+            else:
+                mass[i] /= pivot[i]
+            largest = max(largest, mass[i])
         here = mass[i]
         for c in range(i):
             mass[c] += here * a[i, c]

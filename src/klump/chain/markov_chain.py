@@ -126,6 +126,15 @@ class MarkovChain:
     def __setattr__(self, name: str, value: Any) -> None:
         raise AttributeError(f"a MarkovChain is immutable: {name} cannot be set; build a new chain")
 
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError(f"a MarkovChain is immutable: {name} cannot be deleted")
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        for value in state.values():  # copies and pickles of arrays can be written to
+            if isinstance(value, np.ndarray) or sparse.issparse(value):
+                _read_only(value)
+        self.__dict__.update(state)
+
     def __repr__(self) -> str:
         changes = "".join(f", {change}" for change in self.applied)
         return f"MarkovChain({self.n_states} states, {self.n_transitions} transitions{changes})"

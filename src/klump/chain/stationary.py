@@ -97,7 +97,7 @@ def _jump_chain(weights: Matrix) -> tuple[sparse.csr_array, Floats]:
 def _balanced(jumps: sparse.csr_array) -> Floats | None:
     """Masses that balance every transition with its reverse, if there are such."""
     from klump.chain.elimination import scaled
-    from klump.chain.flows import balanced
+    from klump.chain.kernels.flows import balanced
 
     # Most chains that are not reversible lack the reverse of some transition; a few of them tell.
     for place in np.linspace(0, jumps.nnz - 1, 100).astype(int):
@@ -157,7 +157,7 @@ def _fixed_point(
             return mass, True
         if len(changes) > patience:
             pace = (changes[-1] / changes[-patience // 2]) ** (2.0 / patience)
-            if changes[-1] * pace**left > _ACCURATE:
+            if pace >= 1.0 or changes[-1] * pace**left > _ACCURATE:
                 break
     return mass, False
 
@@ -194,7 +194,7 @@ def _confirmed(jumps: sparse.csr_array, mass: Floats) -> tuple[Floats, bool]:
 
 
 def _parts_by_flow(jumps: sparse.csr_array, mass: Floats) -> tuple[NDArray[np.int32], int]:
-    from klump.chain.flows import groups
+    from klump.chain.kernels.flows import groups
 
     labels, n_parts = groups(jumps.indptr, jumps.indices, jumps.data, mass, _HOLDS, _MANY, len(mass))
     return labels, n_parts
@@ -240,10 +240,10 @@ def _reweighted(
 
 def _thinned(jumps: sparse.csr_array, most_work: int) -> Floats | None:
     """Sparse elimination, if that is affordable."""
-    from klump.chain.sparse_elimination import reduced, restored
+    from klump.chain.kernels.sparse_elimination import reduced, restored
 
     reduction = reduced(jumps, _DENSE_LIMIT, most_work)
-    if not reduction.weights.size:
+    if not reduction.weights.size or not reduction.pivot.all():
         return None
     mass = np.asarray(restored(reduction, _solve(reduction.weights)))
     return mass if np.isfinite(mass).all() else None
@@ -251,7 +251,7 @@ def _thinned(jumps: sparse.csr_array, most_work: int) -> Floats | None:
 
 def _cycle(jumps: sparse.csr_array, visits: int, mass: Floats) -> Floats:
     """One cycle of multilevel aggregation."""
-    from klump.chain.flows import groups, sweep
+    from klump.chain.kernels.flows import groups, sweep
 
     back = sparse.csr_array(jumps.T)
     mass = mass.copy()

@@ -41,6 +41,11 @@ def _sparse_copy(given: Any, what: str) -> sparse.csr_array:
         raise InvalidChainError(f"the {what} has complex entries; take its real part first")
     matrix = sparse.csr_array(given, dtype=np.float64, copy=True)
     matrix.sum_duplicates()
+    return compact(matrix)
+
+
+def compact(matrix: sparse.csr_array) -> sparse.csr_array:
+    """Number the places of a sparse matrix with 32 bits wherever that is enough."""
     if max(matrix.shape[0], matrix.nnz) < 2**31 - 1:
         matrix.indices = matrix.indices.astype(np.int32, copy=False)
         matrix.indptr = matrix.indptr.astype(np.int32, copy=False)
@@ -84,7 +89,8 @@ def _place(matrix: Matrix, position: int) -> tuple[int, int]:
 
 def row_sums(matrix: Matrix) -> NDArray[np.float64]:
     """Sums of the rows of a dense or sparse matrix, as a plain vector."""
-    return np.asarray(matrix.sum(axis=1), dtype=np.float64).ravel()
+    with np.errstate(over="ignore"):  # an infinite sum is reported like any other that is not 1
+        return np.asarray(matrix.sum(axis=1), dtype=np.float64).ravel()
 
 
 def scale_rows(matrix: Matrix, factor: NDArray[np.float64]) -> Matrix:
@@ -124,7 +130,10 @@ def normalized_rows(matrix: Matrix, what: str = "transition matrix") -> Matrix:
             f"row {int(np.argmax(inverse))} of the {what} holds only denormal weights; rescale it"
         )
     scaled = scale_rows(matrix, inverse)
-    return _divided_rows(scaled, row_sums(scaled))
+    normalized = _divided_rows(scaled, row_sums(scaled))
+    if isinstance(normalized, sparse.csr_array):
+        normalized.eliminate_zeros()  # weights that are nothing beside the largest of their row
+    return normalized
 
 
 def transition_matrix(given: Any, *, normalize: bool = False) -> Matrix:
@@ -155,6 +164,8 @@ def _row_sum_message(matrix: Matrix, sums: NDArray[np.float64], wrong: NDArray[n
 
 def state_names(states: Iterable[Hashable], n: int) -> tuple[Hashable, ...]:
     """Validate state names: hashable, one for each state, none twice."""
+    if not isinstance(states, Iterable):
+        raise InvalidChainError(f"states={states!r} must be the names of the states, one for each")
     names = tuple(states.tolist()) if isinstance(states, np.ndarray) else tuple(states)
     if len(names) != n:
         raise InvalidChainError(f"states has {len(names)} names, but the chain has {n} states")
@@ -173,7 +184,10 @@ def state_names(states: Iterable[Hashable], n: int) -> tuple[Hashable, ...]:
 
 def supplied_distribution(given: Any, matrix: Matrix) -> NDArray[np.float64]:
     """Check a stationary distribution that the caller brought along."""
-    mu = np.array(given, dtype=np.float64)
+    try:
+        mu = np.array(given, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InvalidChainError("stationary_distribution must be a vector of numbers") from error
     n = matrix.shape[0]
     if mu.shape != (n,):
         raise InvalidChainError(f"stationary_distribution has shape {mu.shape}, but the chain has {n} states")

@@ -182,7 +182,8 @@ def _eliminate(
     begin, end = graph.start[k], graph.start[k] + graph.length[k]
     target, law = graph.target[begin:end].copy(), graph.weight[begin:end].copy()
     total = law.sum()
-    law /= total
+    if total > 0.0:
+        law /= total
     seen = np.full(len(target), -1, np.int32)
     graph.remains[k] = False
     for e in range(len(target)):
@@ -266,10 +267,11 @@ def restored(reduction: Reduction, mass_remaining: Floats) -> Floats:
         inflow = 0.0
         for e in range(ends[step - 1] if step else 0, ends[step]):
             inflow += mass[reduction.source[e]] * reduction.weight[e]
-        here = inflow / reduction.pivot[step]
-        if here > HUGE:
+        pivot = reduction.pivot[step]
+        if inflow / HUGE > pivot:
             for i in range(len(mass)):
-                mass[i] /= here
-            here = 1.0
-        mass[order[step]] = here
+                mass[i] *= pivot / inflow
+            mass[order[step]] = 1.0
+        else:
+            mass[order[step]] = inflow / pivot
     return mass

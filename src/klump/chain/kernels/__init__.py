@@ -1,0 +1,1 @@
+"""Compiled kernels behind the stationary distribution of large sparse chains."""
