@@ -435,8 +435,7 @@ def _gain_where_linked(flow: Flow, work: Work, n_out: int, n_in: int) -> None:
             z = np.int64(work.groups[way, q])
             r = work.mass[way, z]
             most += f(largest[z] + r) - f(largest[z])
-    for y in range(work.gain.size):
-        work.change[y] = most
+    work.change[:] = most
     filled = 0
     for side in range(2):
         for s in range(n_in if side else n_out):
@@ -467,7 +466,7 @@ def _flow_changes(problem: Problem, table: Table, x: int, exact: bool, work: Wor
     """
     home, loop, change = np.int64(table.labels[x]), problem.loops[x], work.change
     n_out, n_in = _collect_flow(problem, table, x, work)
-    everywhere = exact or 2 * (n_out + n_in) > change.size
+    everywhere = exact or 3 * (n_out + n_in) > change.size
     change[:] = 0.0
     if everywhere:
         _gain_everywhere(table.flow, work, n_out, n_in)
@@ -548,7 +547,10 @@ def _evaluate(
     below, which is enough to see that nothing pays.
     """
     home, mu, gain, nu = np.int64(table.labels[x]), problem.mu[x], work.gain, table.nu
-    if mu * table.nu_inverse[0] < _LONG_SERIES:
+    if mu * table.nu_inverse[0] < _SHORT_SERIES:
+        for y in range(gain.size):
+            gain[y] = mu * (nu[LOG, y] + LOG2_E * short_series(mu * nu[INVERSE, y]))
+    elif mu * table.nu_inverse[0] < _LONG_SERIES:
         for y in range(gain.size):
             gain[y] = mu * (nu[LOG, y] + LOG2_E * long_series(mu * nu[INVERSE, y]))
     else:
@@ -636,11 +638,20 @@ def _prefetch(problem: Problem, table: Table, x: int) -> None:
 @njit(**PART)
 def _best_group(gain: Floats, home: int) -> int:
     """Find the cheapest other group, the lowest number among equals; ``home`` if there is no other."""
-    best = home
-    for y in range(gain.size):
-        if y != home and (best == home or gain[y] < gain[best]):
-            best = y
-    return best
+    # Even and odd ones apart, so that one comparison need not wait for the other.
+    even, odd = home, home
+    least_even, least_odd = np.inf, np.inf
+    for y in range(0, gain.size - 1, 2):
+        if gain[y] < least_even and y != home:
+            even, least_even = y, gain[y]
+        if gain[y + 1] < least_odd and y + 1 != home:
+            odd, least_odd = y + 1, gain[y + 1]
+    last = gain.size - 1
+    if last & 1 == 0 and gain[last] < least_even and last != home:
+        even, least_even = last, gain[last]
+    if least_even == least_odd:
+        return min(even, odd)
+    return even if least_even < least_odd else odd
 
 
 @njit(**KERNEL)

@@ -30,4 +30,4 @@ def _nothing(array: Any, index: Any) -> None:
     """Stand in where nothing is compiled."""
 
 
-prefetch = _nothing if config.DISABLE_JIT else intrinsic(_prefetch)
+prefetch: Any = _nothing if vars(config)["DISABLE_JIT"] else intrinsic(_prefetch)
