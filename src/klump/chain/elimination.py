@@ -171,7 +171,7 @@ def scaled(mantissa: Floats, exponent: NDArray[np.int64]) -> Floats:
             top = max(top, exponent[i])
     result = np.empty(len(mantissa))
     for i in range(len(mantissa)):
-        result[i] = math.ldexp(mantissa[i], max(exponent[i] - top, -2000))
+        result[i] = math.ldexp(mantissa[i], int(max(exponent[i] - top, -2000)))
     return result
 
 

@@ -50,7 +50,7 @@ def balanced(
             out, shift = math.frexp(mass[i] * forth[e])
             home, shift_home = math.frexp(mass[j] * back[e])
             shift += exponent[i] - exponent[j] - shift_home
-            worst = max(worst, abs(math.ldexp(out / home, min(max(shift, -9), 9)) - 1.0))
+            worst = max(worst, abs(math.ldexp(out / home, int(min(max(shift, -9), 9))) - 1.0))
     return mass, exponent, worst
 
 
