@@ -625,10 +625,14 @@ def _move(problem: Problem, table: Table, beta: float, x: int, y: int, work: Wor
 
 
 @njit(**PART)
-def _prefetch(problem: Problem, table: Table, x: int) -> None:
-    """Ask for the lists that the next state needs while this one is computed."""
-    lists = table.lists
+def _prefetch(problem: Problem, table: Table, order: Ints, j: int) -> None:
+    """Ask for the lists that the next state needs, and for where those of the one after it begin."""
+    lists, last = table.lists, order.size - 1
     if problem.columns.size == 0:
+        x = order[min(j + 2, last)]
+        for p in range(problem.indptr[x], problem.indptr[x + 1]):
+            prefetch(lists.bounds, np.uint64(problem.indices[p]))
+        x = order[min(j + 1, last)]
         for p in range(problem.indptr[x], problem.indptr[x + 1]):
             first = np.uint64(lists.bounds[np.uint64(problem.indices[p]), 0])
             prefetch(lists.value, first)
@@ -673,8 +677,7 @@ def sweep(
         if table.size[home] == 1 and not allow_empty:
             continue
         mate = home ^ 1 if in_pairs else np.int64(-1)
-        if j + 1 < order.size:
-            _prefetch(problem, table, order[j + 1])
+        _prefetch(problem, table, order, j)
         is_exact = _evaluate(problem, table, beta, x, mate, in_pairs, work)
         best = mate if in_pairs else _best_group(work.gain, home)
         if not is_exact and work.gain[best] < -tolerance:
