@@ -49,8 +49,9 @@ def solve_dense(weights: Floats) -> tuple[Floats, bool]:
         _eliminate_panel(weights, first, last, pivot)
         if last < n:
             _pass_through(weights, first, last)
-    if pivot.min() == 0.0:
-        return pivot, False
+    for k in range(n):
+        if pivot[k] == 0.0:
+            return pivot, False
     mass, least_flow = _substitute_back(weights, pivot)
     # A product that underflows takes less than 1e-308 from a flow: nothing, unless the flow is as small.
     return quotient(mass, leaving), least_flow > _LEAST_FLOW
@@ -115,7 +116,8 @@ def _substitute_back(a: Floats, pivot: Floats) -> tuple[Floats, float]:
             least_flow = min(least_flow, mass[i])
             if mass[i] / HUGE > pivot[i]:
                 shrink = pivot[i] / mass[i]
-                mass *= shrink
+                for c in range(n):
+                    mass[c] *= shrink
                 least_flow *= shrink
                 largest *= shrink
                 mass[i] = 1.0
@@ -125,7 +127,9 @@ def _substitute_back(a: Floats, pivot: Floats) -> tuple[Floats, float]:
         here = mass[i]
         for c in range(i):
             mass[c] += here * a[i, c]
-    return mass / largest, least_flow / largest
+    for c in range(n):
+        mass[c] /= largest
+    return mass, least_flow / largest
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -145,7 +149,7 @@ def quotient(mass: Floats, leaving: Floats) -> Floats:
 @njit(cache=True, nogil=True)
 def scaled(mantissa: Floats, exponent: NDArray[np.int64]) -> Floats:
     """Numbers given by mantissa and binary exponent, divided by a power of two near the largest."""
-    top = exponent[np.argmax(mantissa > 0.0)]
+    top = np.int64(-(2**62))
     for i in range(len(mantissa)):
         if mantissa[i] > 0.0:
             top = max(top, exponent[i])
