@@ -88,6 +88,8 @@ def make_table(problem: Problem, labels: NDArray[Any], n_groups: int) -> Table:
             np.zeros(k),
             np.zeros((k, k), dtype=np.int64),
         ),
+        np.zeros(1, dtype=np.int64),
+        np.arange(n, dtype=np.int64),
     )
 
 

@@ -35,6 +35,11 @@ _C1, _C3, _C5, _C7, _C9 = (2.0 * LOG2_E / odd for odd in (1, 3, 5, 7, 9))
 _C11, _C13, _C15, _C17, _C19 = (2.0 * LOG2_E / odd for odd in (11, 13, 15, 17, 19))
 _SMALLEST = 2.2250738585072014e-308
 _SQRT_HALF_BITS = 0x3FE6A09E667F3BCD
+# What to do with a state: move it to its best group unless that empties its own, or even so, or only to the other
+# group of its pair; see what moving it to one group would change; move it in any case.
+# (NumPy integers, because numba compiles a function anew for each plain constant that it is called with.)
+SETTLE, MAY_EMPTY, IN_PAIRS, LOOK, FORCE = (np.int64(rule) for rule in range(5))
+_NOWHERE = np.int64(-1)
 # Below these relative changes f(b + r) - f(b) is a power series in r / b: no logarithm, and no cancellation.
 _SHORT_SERIES, _LONG_SERIES, _ATANH_SERIES = 1.0 / 256.0, 1.0 / 32.0, 1.0 / 4.0
 
@@ -659,49 +664,62 @@ def _best_group(gain: Floats, home: int) -> int:
 
 
 @njit(**KERNEL)
-def sweep(
+def visit(
     problem: Problem,  # in
     table: Table,  # in, out
     work: Work,
     beta: float,
     order: Ints,  # in: the states to visit
+    rule: int,
+    target: int,  # for some rules: a group
     tolerance: float,  # a move must lower the cost by more than this
+) -> tuple[int, int, float]:
+    """Look at states one by one and do with them what the rule says.
+
+    Returns the number of moves, the state that is cheapest to move to the target (for ``LOOK``), and the change of
+    the cost (for ``LOOK``, what that move would change). All that moves states goes through here, so that the
+    large functions above are compiled into one place.
+    """
+    moves, chosen, change = 0, -1, np.inf if rule == LOOK else 0.0
+    for j in range(order.size):
+        x = order[j]
+        home = np.int64(table.labels[x])
+        if (table.size[home] == 1 and rule not in (MAY_EMPTY, FORCE)) or (rule == LOOK and home == target):
+            continue
+        _prefetch(problem, table, order, j)
+        mate = home ^ 1 if rule == IN_PAIRS else _NOWHERE
+        exact = rule not in (SETTLE, MAY_EMPTY)
+        while True:
+            is_exact = _evaluate(problem, table, beta, x, mate, exact, work)
+            best = mate if rule == IN_PAIRS else target if target >= 0 else _best_group(work.gain, home)
+            if is_exact or work.gain[best] >= -tolerance:
+                break
+            exact = True
+        if rule == LOOK:
+            if work.gain[target] < change:
+                chosen, change = x, work.gain[target]
+        elif best != home and (rule == FORCE or work.gain[best] < -tolerance):
+            change += work.gain[best]
+            _move(problem, table, beta, x, best, work)
+            moves += 1
+    return moves, chosen, change
+
+
+@njit(**KERNEL)
+def sweep(
+    problem: Problem,
+    table: Table,
+    work: Work,
+    beta: float,
+    order: Ints,
+    tolerance: float,
     allow_empty: bool,
     in_pairs: bool,  # a state of group y may only choose between y and y ^ 1
 ) -> tuple[int, float]:
     """One pass of Algorithm 1; returns the number of moves and the change of the cost."""
-    moves, change = 0, 0.0
-    for j in range(order.size):
-        x = order[j]
-        home = np.int64(table.labels[x])
-        if table.size[home] == 1 and not allow_empty:
-            continue
-        mate = home ^ 1 if in_pairs else np.int64(-1)
-        _prefetch(problem, table, order, j)
-        is_exact = _evaluate(problem, table, beta, x, mate, in_pairs, work)
-        best = mate if in_pairs else _best_group(work.gain, home)
-        if not is_exact and work.gain[best] < -tolerance:
-            _evaluate(problem, table, beta, x, mate, True, work)
-            best = _best_group(work.gain, home)
-        if best != home and work.gain[best] < -tolerance:
-            change += work.gain[best]
-            _move(problem, table, beta, x, best, work)
-            moves += 1
+    rule = IN_PAIRS if in_pairs else MAY_EMPTY if allow_empty else SETTLE
+    moves, _, change = visit(problem, table, work, beta, order, rule, _NOWHERE, tolerance)
     return moves, change
-
-
-@njit(**KERNEL)
-def best_newcomer(
-    problem: Problem, table: Table, work: Work, beta: float, y: int, but: int
-) -> tuple[int, float]:
-    """State (other than ``but``, and not the last of its group) that is cheapest to move to group y, and its gain."""
-    new, best = -1, np.inf
-    for x in range(table.labels.size):
-        if x != but and table.labels[x] != y and table.size[table.labels[x]] > 1:
-            _evaluate(problem, table, beta, x, np.int64(-1), True, work)
-            if work.gain[y] < best:
-                new, best = x, work.gain[y]
-    return new, best
 
 
 @njit(**KERNEL)
@@ -711,24 +729,21 @@ def exchange_singletons(
     """For each group of one, put its state elsewhere and the best other state in its place, if that pays."""
     moves, change = 0, 0.0
     for y in range(table.size.size):
-        if table.size[y] != 1:
+        if table.size[y] != 1 or table.size.size == 1:
             continue
-        old = 0
-        while table.labels[old] != y:
-            old += 1
-        _evaluate(problem, table, beta, old, np.int64(-1), True, work)
-        refuge = _best_group(work.gain, y)
-        if refuge == y:
-            continue
-        price = work.gain[refuge]
-        _move(problem, table, beta, old, refuge, work)
-        new, gain = best_newcomer(problem, table, work, beta, y, old)
-        if new >= 0 and price + gain < -tolerance:
-            _move(problem, table, beta, new, y, work)
+        one, everyone = table.one, table.everyone
+        one[0] = 0
+        while table.labels[one[0]] != y:
+            one[0] += 1
+        old = one[0]
+        price = visit(problem, table, work, beta, one, FORCE, _NOWHERE, tolerance)[2]
+        new, gain = visit(problem, table, work, beta, everyone, LOOK, y, tolerance)[1:]
+        pays = new >= 0 and price + gain < -tolerance and new != old
+        one[0] = new if pays else old
+        visit(problem, table, work, beta, one, FORCE, y, tolerance)
+        if pays:
             change += price + gain
             moves += 1
-        else:
-            _move(problem, table, beta, old, y, work)
     return moves, change
 
 
@@ -736,8 +751,8 @@ def exchange_singletons(
 def split_off(problem: Problem, table: Table, work: Work, beta: float) -> None:
     """From all states in group 0: fill each other group with the state that is cheapest to take out."""
     for y in range(1, table.size.size):
-        new = best_newcomer(problem, table, work, beta, y, np.int64(-1))[0]
-        _move(problem, table, beta, new, y, work)
+        table.one[0] = visit(problem, table, work, beta, table.everyone, LOOK, y, 0.0)[1]
+        visit(problem, table, work, beta, table.one, FORCE, y, 0.0)
 
 
 @njit(**KERNEL)

@@ -77,6 +77,8 @@ class Table(NamedTuple):
     dense: Dense
     lists: Lists
     flow: Flow
+    one: Ints  # (1,) an order of visits to a single state
+    everyone: Ints  # (n,) an order of visits to all states
 
 
 class Work(NamedTuple):
