@@ -23,14 +23,16 @@ def room(path: Path) -> str:
 
 def imports(tree: ast.AST) -> list[tuple[str, bool]]:
     """Imported module names, and whether the import runs when the module is imported."""
-    inside = {
-        id(node)
-        for function in ast.walk(tree)
-        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef)
-        for node in ast.walk(function)
-    }
+
+    def within(kind):
+        return {id(node) for outer in ast.walk(tree) if kind(outer) for node in ast.walk(outer)}
+
+    inside = within(lambda node: isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
+    for_types = within(lambda node: isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING")
     found = []
     for node in ast.walk(tree):
+        if id(node) in for_types:
+            continue
         at_top = id(node) not in inside
         if isinstance(node, ast.Import):
             found += [(alias.name, at_top) for alias in node.names]
