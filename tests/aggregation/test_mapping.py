@@ -42,7 +42,7 @@ P = np.array([[0.5, 0.3, 0.2], [0.2, 0.6, 0.2], [0.1, 0.1, 0.8]])
         sparse.coo_matrix([[1.0, 0], [0, 1], [0, 1]]),
         Aggregation.from_labels(P, [0, 1, 1]),
     ],
-    ids=repr,
+    ids=lambda labels: type(labels).__name__,
 )
 def test_one_map_given_in_many_ways(labels):
     mapping = as_mapping(labels, 3)
