@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Protocol
 
@@ -82,6 +82,29 @@ class Method(Protocol):
     def __call__(self, task: Task) -> Found:
         """Find labels with exactly ``task.n_groups`` groups."""
         ...
+
+
+class Interruptible(Protocol):
+    """A search that always knows its best answer so far."""
+
+    best: Found | None
+
+    def run(self) -> None:
+        """Search to the end."""
+        ...
+
+
+def best_until_interrupted(search: Interruptible) -> Found:
+    """Run a search; Ctrl-C ends it with the best so far, once there is one."""
+    interrupted = False
+    try:
+        search.run()
+    except KeyboardInterrupt:
+        if search.best is None:
+            raise
+        interrupted = True
+    assert search.best is not None
+    return replace(search.best, interrupted=interrupted)
 
 
 def better(a: Found | None, b: Found) -> Found:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from klump.search.descent import TOLERANCE, cost_of, random_labels, without_empty_groups
 from klump.search.kernels.tables import Table, Work
-from klump.search.method import EQUAL, Found, Labels, Task, better
+from klump.search.method import EQUAL, Found, Labels, Task, best_until_interrupted, better
 from klump.search.problem import make_table, make_work
 
 _KEY = 6
@@ -26,16 +26,7 @@ _POWERS = 12
 
 def multilevel(task: Task) -> Found:
     """Find labels for a large chain; Ctrl-C keeps the best so far."""
-    search = _Search(task)
-    interrupted = False
-    try:
-        search.run()
-    except KeyboardInterrupt:
-        if search.best is None:
-            raise
-        interrupted = True
-    assert search.best is not None
-    return Found(search.best.labels, search.best.cost, search.best.trace, interrupted)
+    return best_until_interrupted(_Search(task))
 
 
 class _Search:

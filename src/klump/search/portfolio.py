@@ -14,7 +14,7 @@ from klump.chain.validation import Matrix
 from klump.search.annealing import annealing, schedule
 from klump.search.descent import descend, random_labels, without_empty_groups
 from klump.search.kernels.tables import Problem
-from klump.search.method import EQUAL, Found, Labels, Method, Task, better, run_all
+from klump.search.method import EQUAL, Found, Labels, Method, Task, best_until_interrupted, better, run_all
 from klump.search.multilevel import multilevel
 from klump.search.problem import make_table, make_work
 from klump.search.sequential import sequential
@@ -95,7 +95,7 @@ def portfolio(task: Task) -> Found:
         return _only_answer(task)
     if sweep_cost(task) > _AFFORDABLE:
         return multilevel(task)
-    return _Search(task).run()
+    return best_until_interrupted(_Search(task))
 
 
 def _only_answer(task: Task) -> Found:
@@ -119,19 +119,8 @@ class _Search:
         obligatory = len(included) * ((1 if task.initial is not None else task.n_init) + 2)
         self.total = obligatory + self.effort.rounds * (self.effort.starts + _N_ELITE)
 
-    def run(self) -> Found:
-        """Run to the end, or until Ctrl-C once there is an answer."""
-        interrupted = False
-        try:
-            self._run()
-        except KeyboardInterrupt:
-            if self.best is None:
-                raise
-            interrupted = True
-        assert self.best is not None
-        return Found(self.best.labels, self.best.cost, self.best.trace, interrupted)
-
-    def _run(self) -> None:
+    def run(self) -> None:
+        """Included methods, then rounds of starts and of improving the best of them."""
         task = self.task
         ingredients = _ingredients(task)
         for number, method in enumerate(self.included):

@@ -10,7 +10,7 @@ import numpy as np
 
 from klump.search.descent import cost_of, descend, random_labels
 from klump.search.kernels.tables import Problem
-from klump.search.method import Found, Labels, Task, better, run_all
+from klump.search.method import Found, Labels, Task, best_until_interrupted, better, run_all
 
 _KEY = 1
 
@@ -22,21 +22,22 @@ def sequential(task: Task) -> Found:
 
 def best_descent(task: Task, beta: float, key: int) -> Found:
     """Restart Algorithm 1 at some beta and keep the best."""
-    starts = 1 if task.initial is not None else task.n_init
-    best: Found | None = None
-    interrupted = False
-    fixed = (task.n_groups, beta, task.max_sweeps, task.allow_empty, task.offset(beta))
-    calls = ((task.problem, _start(task, key, number), *fixed) for number in range(starts))
-    try:
+    return best_until_interrupted(_Restarts(task, beta, key))
+
+
+class _Restarts:
+    def __init__(self, task: Task, beta: float, key: int) -> None:
+        self.task, self.beta, self.key = task, beta, key
+        self.best: Found | None = None
+
+    def run(self) -> None:
+        task, beta = self.task, self.beta
+        starts = 1 if task.initial is not None else task.n_init
+        fixed = (task.n_groups, beta, task.max_sweeps, task.allow_empty, task.offset(beta))
+        calls = ((task.problem, _start(task, self.key, number), *fixed) for number in range(starts))
         for done, found in enumerate(run_all(task, _descent, calls), start=1):
-            best = better(best, found)
-            task.report(done, starts, _cost_at_target(task, best, beta))
-    except KeyboardInterrupt:
-        if best is None:
-            raise
-        interrupted = True
-    assert best is not None
-    return Found(best.labels, best.cost, best.trace, interrupted)
+            self.best = better(self.best, found)
+            task.report(done, starts, _cost_at_target(task, self.best, beta))
 
 
 def _cost_at_target(task: Task, found: Found, beta: float) -> float:

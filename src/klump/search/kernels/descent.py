@@ -21,14 +21,13 @@ from typing import Any
 import numpy as np
 from numba import njit
 
+from klump.search.kernels import options
 from klump.search.kernels.prefetch import prefetch
 from klump.search.kernels.tables import INVERSE, LOG, MASS, Floats, Flow, Ints, Lists, Problem, Table, Work
 
-# NaN and infinity keep their meaning; only the order of sums and the use of fused operations are free.
-FAST = {"reassoc", "contract", "nsz"}
 # Nothing is allocated here, so nothing needs counting; reference counts would take most of a sweep's time.
-PART: dict[str, Any] = {"error_model": "numpy", "fastmath": FAST, "_nrt": False, "forceinline": True}
-KERNEL: dict[str, Any] = {**PART, "forceinline": False, "cache": True, "nogil": True}
+PART: dict[str, Any] = {"error_model": "numpy", "fastmath": options.FAST, "_nrt": False, "forceinline": True}
+KERNEL: dict[str, Any] = {**options.KERNEL, "_nrt": False}
 
 LOG2_E = 1.4426950408889634
 _C1, _C3, _C5, _C7, _C9 = (2.0 * LOG2_E / odd for odd in (1, 3, 5, 7, 9))

@@ -2,19 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numba import njit
 
+from klump.search.kernels.options import KERNEL
 from klump.search.kernels.tables import Floats, Shorts
-
-KERNEL: dict[str, Any] = {
-    "error_model": "numpy",
-    "fastmath": {"reassoc", "contract", "nsz"},
-    "cache": True,
-    "nogil": True,
-}
 
 
 @njit(**KERNEL)
