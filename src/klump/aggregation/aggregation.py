@@ -110,16 +110,20 @@ class Aggregation:
         """Share of the chain's redundancy that the groups keep, I(Y1;Y2) / I(X1;X2)."""
         return self.costs.kept
 
-    @cached_property
+    @property
     def groups(self) -> list[tuple[Hashable, ...]]:
         """Names of the members of each group, heaviest first."""
+        return list(self._groups)
+
+    @cached_property
+    def _groups(self) -> tuple[tuple[Hashable, ...], ...]:
         # Single precision hides what rounding makes of equal masses: such states keep their order.
         mass = self.original.stationary_distribution.astype(np.float32)
         order = np.argsort(-mass, kind="stable")
         order = order[np.argsort(self.labels[order], kind="stable")]
         ends = np.cumsum(np.bincount(self.labels, minlength=self.n_states))
         names = self.original.states
-        return [tuple(names[i] for i in part.tolist()) for part in np.split(order, ends[:-1])]
+        return tuple(tuple(names[i] for i in part.tolist()) for part in np.split(order, ends[:-1]))
 
     @cached_property
     def bisimulation(self) -> Bisimulation:
@@ -222,8 +226,9 @@ class AggregationPath(Sequence[Aggregation]):
 
     def at(self, beta: float) -> Aggregation:
         """Find the aggregation for one of the betas."""
+        wanted = checked_beta(beta)
         for answer in self.aggregations:
-            if abs(answer.beta - beta) < 1e-9:
+            if abs(answer.beta - wanted) < 1e-9:
                 return answer
         raise InvalidArgumentError(
             f"beta={beta!r} is not on this path; it has {', '.join(map(str, self.betas))}"

@@ -23,6 +23,10 @@ class Mapping:
     labels: NDArray[np.int32] | None
     """The group of each state; None if the map is truly stochastic."""
 
+    def __post_init__(self) -> None:
+        for array in (self.weights.data, self.weights.indices, self.weights.indptr):
+            array.flags.writeable = False
+
     @property
     def n_groups(self) -> int:
         """Number of groups."""
@@ -47,8 +51,10 @@ def from_labels(labels: NDArray[Any], n_groups: int) -> Mapping:
 
 def as_mapping(given: Any, n_states: int) -> Mapping:
     """Validate labels (one for each state) or a stochastic matrix (n x k)."""
-    if isinstance(given, Mapping):
+    if isinstance(given, Mapping) and given.weights.shape[0] == n_states:
         return given
+    if isinstance(given, Mapping):
+        given = given.weights
     if isinstance(getattr(given, "map", None), Mapping):  # an Aggregation, perhaps of another chain
         given = given.map.weights
     if sparse.issparse(given) or _is_matrix(given):

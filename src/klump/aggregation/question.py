@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import metadata
@@ -84,7 +84,7 @@ def aggregate(
     [(0, 1), (2, 3)]
     """
     chain = as_chain(chain)
-    if method not in METHODS:
+    if not isinstance(method, str) or method not in METHODS:
         raise InvalidArgumentError(f"method={method!r} is not known; choose one of {', '.join(METHODS)}")
     if allow_empty and method == "auto":
         raise InvalidArgumentError(
@@ -113,8 +113,8 @@ def beta_path(
     """Anneal once (Algorithm 2) and keep the aggregation at each beta.
 
     The parameters are those of :func:`aggregate`; ``betas`` are sorted downwards and default to 1, 0.9, ..., 0.
-    Between them the run also stops at 1, 1 - ``step``, 1 - 2 ``step``, ..., so that each answer is the one that
-    ``method="annealing"`` finds for that beta.
+    Between them the run also stops at 1, 1 - ``step``, 1 - 2 ``step``, ... If all betas are among these, each answer
+    is the one that ``method="annealing"`` finds for that beta.
 
     Examples
     --------
@@ -123,9 +123,7 @@ def beta_path(
     [[(0, 1), (2, 3)], [(0, 1), (2, 3)]]
     """
     chain = as_chain(chain)
-    wanted = [1.0 - 0.1 * i for i in range(10)] + [0.0] if betas is None else [checked_beta(b) for b in betas]
-    if not wanted:
-        raise InvalidArgumentError("betas is empty; give at least one beta between 0 and 1")
+    wanted = [1.0 - 0.1 * i for i in range(10)] + [0.0] if betas is None else _checked_betas(betas)
     wanted = sorted({round(beta, 12) for beta in wanted}, reverse=True)
     options = Options(n_init, random_state, n_jobs, initial, step, max_sweeps, allow_empty, progress)
     task = options.task(chain, n_states, wanted[-1])
@@ -137,6 +135,11 @@ def beta_path(
             for beta, found in zip(wanted, path, strict=True)
         )
     )
+
+
+# Beyond these a search would never end; they are typing errors.
+_LEAST_STEP = 1e-4
+_MOST = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -155,6 +158,10 @@ class Options:
     def task(self, chain: MarkovChain, n_states: Any, beta: float) -> Task:
         """Check everything and put it together."""
         n_groups = _checked_groups(n_states, chain)
+        if self.progress is not None and not callable(self.progress):
+            raise InvalidArgumentError(
+                f"progress={self.progress!r} must be a function of (done, total, best cost)"
+            )
         return Task(
             chain,
             n_groups,
@@ -232,9 +239,20 @@ def _checked_groups(n_states: Any, chain: MarkovChain) -> int:
 
 
 def _checked_count(name: str, value: Any) -> int:
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
-        raise InvalidArgumentError(f"{name}={value!r} must be a whole number, 1 or more")
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or not 1 <= value <= _MOST:
+        raise InvalidArgumentError(f"{name}={value!r} must be a whole number between 1 and {_MOST:,}")
     return int(value)
+
+
+def _checked_betas(betas: Any) -> list[float]:
+    if isinstance(betas, str) or not isinstance(betas, Iterable):
+        raise InvalidArgumentError(
+            f"betas={betas!r} must be a sequence of numbers between 0 and 1, like [1, 0.5, 0]"
+        )
+    checked = [checked_beta(beta) for beta in betas]
+    if not checked:
+        raise InvalidArgumentError("betas is empty; give at least one beta between 0 and 1")
+    return checked
 
 
 def _checked_jobs(n_jobs: Any) -> int | None:
@@ -248,8 +266,8 @@ def _checked_jobs(n_jobs: Any) -> int | None:
 
 
 def _checked_step(step: Any) -> float:
-    if not 0.0 < step <= 1.0:
-        raise InvalidArgumentError(f"step={step!r} must lie in (0, 1]")
+    if not isinstance(step, int | float | np.integer | np.floating) or not _LEAST_STEP <= step <= 1.0:
+        raise InvalidArgumentError(f"step={step!r} must be a number between {_LEAST_STEP:g} and 1")
     return float(step)
 
 

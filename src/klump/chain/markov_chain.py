@@ -70,8 +70,8 @@ class MarkovChain:
         matrix = validation.transition_matrix(given, normalize=normalize)
         states = found_states if states is None else states
         names = None if states is None else validation.state_names(states, matrix.shape[0])
-        index = np.arange(matrix.shape[0])
-        applied: list[str] = []
+        index = P.original_index if isinstance(P, MarkovChain) else np.arange(matrix.shape[0])
+        applied = list(P.applied) if isinstance(P, MarkovChain) else []
         if initial is not None and restart is None:
             raise InvalidArgumentError("initial= says where a restart leads; pass restart= with it")
         if restart is not None:
@@ -93,7 +93,7 @@ class MarkovChain:
                     f"restricted to the largest closed class, {len(kept)} of {matrix.shape[0]} states"
                 )
                 matrix = connectivity.restricted(matrix, kept)
-                index = kept
+                index = index[kept]
                 names = None if names is None else tuple(names[i] for i in kept.tolist())
                 if names is None:
                     names = tuple(kept.tolist())

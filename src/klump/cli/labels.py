@@ -61,6 +61,8 @@ def _from_npz(path: Path, chain: MarkovChain) -> Any:
 def _from_json(path: Path, chain: MarkovChain) -> Any:
     try:
         content = json.loads(path.read_text(encoding="utf-8-sig"))
+    except RecursionError as error:
+        raise FileFormatError("not a list of labels: it is nested too deeply") from error
     except json.JSONDecodeError as error:
         raise FileFormatError(f"line {error.lineno}: not valid JSON: {error.msg}") from error
     labels = content.get("labels") if isinstance(content, dict) else content

@@ -36,7 +36,7 @@ class Bisimulation:
 
         It holds for every initial distribution: an error of at most epsilon is made in each step.
         """
-        if t < 0:
+        if isinstance(t, bool) or not isinstance(t, int | np.integer) or t < 0:
             raise InvalidArgumentError(f"t={t!r} must be a number of steps, 0 or more")
         return min(1.0, t * self.epsilon)
 

@@ -22,6 +22,7 @@ _SPLIT_SWEEPS = 3
 _SETTLED = 0.002
 _SAMPLE = 20_000
 _POWERS = 12
+_MOST_GROUPS = 300
 
 
 def multilevel(task: Task) -> Found:
@@ -52,13 +53,17 @@ class _Search:
             current = better(current, self._settle(make(), self.middle))
             self._keep(current)
         assert current is not None
-        for _ in range(_CYCLES):
+        for _ in range(_CYCLES if self._can_split() else 0):
             other = self._settle(self._split_and_merge(current.labels, rng), self.middle)
             if other.cost >= current.cost - EQUAL:
                 break
             current = other
             self._keep(current)
         self._keep(self._settle(current.labels, task.beta, to_the_end=True))
+
+    def _can_split(self) -> bool:
+        """Whether groups are large enough to be split, and few enough to be merged (cubic in their number)."""
+        return self.k <= _MOST_GROUPS and 4 * self.k <= self.task.chain.n_states
 
     def _random(self, rng: np.random.Generator) -> Labels:
         labels = random_labels(self.task.chain.n_states, self.k, rng, allow_empty=False)

@@ -21,13 +21,15 @@ from klump.search.sequential import sequential
 from klump.search.starts import Embeddings, by_rows, spectral_embeddings
 
 _KEY_START, _KEY_EMBEDDING, _KEY_IMPROVE = 3, 4, 5
-# Sweeps that cost more logarithms than this leave no room for dozens of starts.
-_AFFORDABLE = 20_000_000
+# Sweeps that cost more logarithms than this leave no room for dozens of starts, or for restarted methods either.
+_AFFORDABLE, _RESTARTABLE = 20_000_000, 100_000_000
 # Logarithms that the whole search may take, apart from the methods that it must include.
-_BUDGET = 600_000_000
+_BUDGET = 1_200_000_000
 _N_ELITE = 3
 # So few states have so few partitions that one round sees all that matter.
 _TINY = 12
+# From here on the multilevel search finds what starts one by one miss.
+_LARGE = 300
 
 
 @dataclass(frozen=True)
@@ -80,6 +82,8 @@ def sweep_cost(task: Task) -> float:
 def effort(task: Task) -> Effort:
     """Divide the budget by what a sweep costs."""
     share = _BUDGET / sweep_cost(task)
+    if sweep_cost(task) > _AFFORDABLE:
+        return Effort(rounds=0, starts=0, failures=0)
     rounds = 1 if task.chain.n_states <= _TINY else int(np.clip(share / 3000, 1, 4))
     return Effort(
         rounds=rounds,
@@ -93,7 +97,7 @@ def portfolio(task: Task) -> Found:
     n, k = task.chain.n_states, task.n_groups
     if k in (1, n):
         return _only_answer(task)
-    if sweep_cost(task) > _AFFORDABLE:
+    if sweep_cost(task) > _RESTARTABLE:
         return multilevel(task)
     return best_until_interrupted(_Search(task))
 
@@ -115,6 +119,8 @@ class _Search:
         self.elite: dict[bytes, Found] = {}
         self.done = 0
         included: tuple[Method, ...] = (sequential, annealing)
+        if task.chain.n_states > _LARGE:
+            included = (*included, multilevel)
         self.included = included
         obligatory = len(included) * ((1 if task.initial is not None else task.n_init) + 2)
         self.total = obligatory + self.effort.rounds * (self.effort.starts + _N_ELITE)
@@ -122,15 +128,16 @@ class _Search:
     def run(self) -> None:
         """Included methods, then rounds of starts and of improving the best of them."""
         task = self.task
-        ingredients = _ingredients(task)
-        for number, method in enumerate(self.included):
+        for method in self.included:
             found = method(replace(task, progress=self._tick))
+            self._take([found])
             if found.interrupted:
-                self._take([found])
                 raise KeyboardInterrupt
-            self._take([found, ingredients.settle(found.labels, task.rng(_KEY_START, 0, number))])
-        if task.initial is not None:
-            self._take([ingredients.settle(task.initial, task.rng(_KEY_START, 1))])
+        ingredients = _ingredients(task, with_embeddings=self.effort.rounds > 0)
+        given = [] if task.initial is None else [task.initial]
+        rng = task.rng(_KEY_START, 0)
+        for labels in [*(found.labels for found in list(self.elite.values())), *given]:
+            self._take([ingredients.settle(labels, rng)])
         for round_number in range(self.effort.rounds):
             first = round_number * self.effort.starts
             calls = ((ingredients, first + i) for i in range(self.effort.starts))
@@ -156,11 +163,14 @@ class _Search:
         self.task.report(min(self.done, self.total), self.total, cost)
 
 
-def _ingredients(task: Task) -> Ingredients:
+def _ingredients(task: Task, *, with_embeddings: bool) -> Ingredients:
+    embeddings = Embeddings(task.chain.stationary_distribution, ())
+    if with_embeddings:
+        embeddings = spectral_embeddings(task.chain, task.n_groups, task.rng(_KEY_EMBEDDING))
     return Ingredients(
         task.problem,
         task.chain.transition_matrix,
-        spectral_embeddings(task.chain, task.n_groups, task.rng(_KEY_EMBEDDING)),
+        embeddings,
         task.n_groups,
         task.beta,
         task.step,
@@ -181,7 +191,7 @@ def start(ingredients: Ingredients, number: int) -> Found:
     rng = np.random.default_rng([ingredients.seed, _KEY_START, 2, number])
     n, k = ingredients.problem.mu.size, ingredients.n_groups
     turn, spectral = divmod(number, 2)
-    if spectral:
+    if spectral and ingredients.embeddings.coordinates:
         which = turn % len(ingredients.embeddings.coordinates)
         return ingredients.settle(ingredients.embeddings.cluster(which, k, rng), rng)
     if turn == 0 and ingredients.beta < 0.5:

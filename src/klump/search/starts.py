@@ -15,8 +15,11 @@ from klump.search.descent import random_labels, without_empty_groups
 from klump.search.method import Labels
 
 Floats = NDArray[np.float64]
-# Up to this many states all eigenvectors are computed; beyond, only leading ones.
+# Up to this many states all eigenvectors are computed; beyond, only so many leading ones.
 _ALL_EIGENVECTORS = 400
+_LEADING = 24
+# A start need not be exact: unstructured chains would keep ARPACK busy for minutes.
+_ROUGHLY, _RESTARTS = 1e-3, 30
 _MOST_EIGENVECTORS = 8
 _ROUNDS = 30
 
@@ -88,7 +91,7 @@ def _singular_vectors(chain: MarkovChain, root: Floats, count: int) -> tuple[Flo
         joint = _dense(chain.joint)
         left, _, right = np.linalg.svd(joint / root[:, None] / root[None, :])
         return left[:, 1:count], right[1:count].T
-    from scipy.sparse.linalg import svds
+    from scipy.sparse.linalg import ArpackNoConvergence, svds
 
     scale = sparse.diags_array(1.0 / root)
     normalized = (
@@ -96,8 +99,11 @@ def _singular_vectors(chain: MarkovChain, root: Floats, count: int) -> tuple[Flo
         if chain.is_sparse
         else chain.joint / np.outer(root, root)
     )
-    count = min(count, n - 2)
-    left, value, right = svds(normalized, k=count, v0=root)
+    count = min(count, _LEADING, n - 2)
+    try:
+        left, value, right = svds(normalized, k=count, v0=root, tol=_ROUGHLY, maxiter=_RESTARTS)
+    except ArpackNoConvergence:
+        return np.zeros((n, 0)), np.zeros((n, 0))
     order = np.argsort(-value, kind="stable")[1:]
     return left[:, order], right[order].T
 
@@ -112,7 +118,11 @@ def _eigenvectors(chain: MarkovChain, count: int) -> Floats:
 
         try:
             values, vectors = eigs(
-                chain.transition_matrix, k=min(count, n - 2), v0=np.ones(n) + np.arange(n) / n
+                chain.transition_matrix,
+                k=min(count, _LEADING, n - 2),
+                v0=np.ones(n) + np.arange(n) / n,
+                tol=_ROUGHLY,
+                maxiter=_RESTARTS,
             )
         except ArpackNoConvergence as stuck:
             values, vectors = stuck.eigenvalues, stuck.eigenvectors
