@@ -264,3 +264,12 @@ def test_a_restart_that_would_fill_a_large_sparse_chain_is_refused():
     chain = MarkovChain(cycle, restart=0.1, initial=5)
     assert chain.is_sparse
     assert chain.n_transitions == 2 * n - 1
+
+
+def test_a_restart_that_does_not_reach_every_state_says_how_to_mend_it():
+    chain = MarkovChain([[0.5, 0.5, 0.0], [0.0, 1.0, 0.0], [1.0, 0.0, 0.0]], restart=0.1, initial=0)
+    with pytest.raises(ReducibleChainError, match="restarted already: pass restrict='largest' as well"):
+        chain.stationary_distribution  # noqa: B018
+    mended = MarkovChain(chain, restrict="largest")
+    assert mended.states == (0, 1)
+    assert [change.split()[0] for change in mended.applied] == ["restarted", "restricted"]

@@ -57,7 +57,7 @@ def communicating_classes(matrix: Matrix) -> Classes:
     return Classes(component, closed)
 
 
-def reducible_error(classes: Classes, states: Sequence[Hashable]) -> ReducibleChainError:
+def reducible_error(classes: Classes, states: Sequence[Hashable], *, restarted: bool) -> ReducibleChainError:
     """Name the classes of a chain that is not irreducible, and the two ways out."""
     parts = []
     closed = np.flatnonzero(classes.closed)
@@ -69,11 +69,18 @@ def reducible_error(classes: Classes, states: Sequence[Hashable]) -> ReducibleCh
         parts.append(f"{len(closed) - 3} more closed classes")
     transient = np.flatnonzero(~classes.closed[classes.component])
     if transient.size:
-        parts.append(f"{transient.size} transient states {_names(transient, states)}")
-    return ReducibleChainError(
-        f"the chain is not irreducible: {'; '.join(parts)}. Pass restrict='largest' to keep its largest closed "
-        "class, or restart=p to return to an initial distribution with probability p at every step"
+        kind = "transient state" if transient.size == 1 else f"{transient.size} transient states"
+        parts.append(f"{kind} {_names(transient, states)}")
+    remedy = (
+        "Pass restrict='largest' to keep its largest closed class, or restart=p to return to an initial distribution "
+        "with probability p at every step"
     )
+    if restarted:
+        remedy = (
+            "It is restarted already: pass restrict='largest' as well to keep what the restart reaches, or an initial= "
+            "from which every state can be reached"
+        )
+    return ReducibleChainError(f"the chain is not irreducible: {'; '.join(parts)}. {remedy}")
 
 
 def _names(members: NDArray[np.intp], states: Sequence[Hashable]) -> str:

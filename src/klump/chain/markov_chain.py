@@ -189,7 +189,11 @@ class MarkovChain:
             If the chain is not irreducible: then there are several such laws, or some states have none.
         """
         if not self.is_irreducible:
-            raise connectivity.reducible_error(self.classes, self.states)
+            raise connectivity.reducible_error(
+                self.classes,
+                self.states,
+                restarted=any(change.startswith("restarted") for change in self.applied),
+            )
         if "_supplied" in self.__dict__:
             supplied: NDArray[np.float64] = self.__dict__["_supplied"]
             return supplied

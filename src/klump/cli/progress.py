@@ -56,7 +56,7 @@ class SearchProgress:
     def update(self, done: int, total: int, best_cost: float) -> None:
         """Take the state of the search: what ``klump.aggregate`` calls back with."""
         with self._lock:
-            self._state = {"completed": done, "total": total, "best": f"{best_cost:.6f}"}
+            self._state = {"completed": done, "total": total, "best": f"{max(best_cost, 0.0):.6f}"}
             if self._bar is not None:
                 self._bar.update(self._task, **self._state)
 

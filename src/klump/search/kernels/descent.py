@@ -470,7 +470,7 @@ def _flow_changes(problem: Problem, table: Table, x: int, exact: bool, work: Wor
     """
     home, loop, change = np.int64(table.labels[x]), problem.loops[x], work.change
     n_out, n_in = _collect_flow(problem, table, x, work)
-    everywhere = exact or 3 * (n_out + n_in) > change.size
+    everywhere = exact or 6 * (n_out + n_in) > change.size
     change[:] = 0.0
     if everywhere:
         _gain_everywhere(table.flow, work, n_out, n_in)

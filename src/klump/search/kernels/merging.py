@@ -15,14 +15,20 @@ def _f(t: float) -> float:
 
 
 @njit(**KERNEL)
+def _meeting(flow: Floats, fs: Floats, a: int, b: int, z: int) -> float:
+    """Change of sum f(B) in the entries that groups a and b share with a third one when they become one."""
+    change = _f(flow[a, z] + flow[b, z]) - fs[a, z] - fs[b, z]
+    return change + _f(flow[z, a] + flow[z, b]) - fs[z, a] - fs[z, b]
+
+
+@njit(**KERNEL)
 def _price(flow: Floats, fs: Floats, nu: Floats, alive: Shorts, n_alive: int, a: int, b: int) -> float:
     """Loss of I(Y1;Y2) when groups a and b become one; ``fs`` holds f of each entry of ``flow``."""
     change = 0.0
     for q in range(n_alive):
         z = alive[q]
-        if z not in (a, b):
-            change += _f(flow[a, z] + flow[b, z]) - fs[a, z] - fs[b, z]
-            change += _f(flow[z, a] + flow[z, b]) - fs[z, a] - fs[z, b]
+        if z != a and z != b:
+            change += _meeting(flow, fs, a, b, z)
     change += _f(flow[a, a] + flow[a, b] + flow[b, a] + flow[b, b])
     change -= fs[a, a] + fs[a, b] + fs[b, a] + fs[b, b]
     change -= 2.0 * (_f(nu[a] + nu[b]) - _f(nu[a]) - _f(nu[b]))
@@ -30,17 +36,26 @@ def _price(flow: Floats, fs: Floats, nu: Floats, alive: Shorts, n_alive: int, a:
 
 
 @njit(**KERNEL)
+def _join(flow: Floats, fs: Floats, alive: Shorts, n_alive: int, a: int, b: int) -> None:
+    """Add row and column b of B to a."""
+    for q in range(n_alive):
+        flow[a, alive[q]] += flow[b, alive[q]]
+    for q in range(n_alive):
+        flow[alive[q], a] += flow[alive[q], b]
+    for q in range(n_alive):
+        z = alive[q]
+        fs[a, z], fs[z, a] = _f(flow[a, z]), _f(flow[z, a])
+
+
+@njit(**KERNEL)
 def merge_groups(flow: Floats, nu: Floats, target: int, group: Shorts) -> None:
     """Merge the cheapest pair until ``target`` groups are left; ``flow`` and ``nu`` are used up.
 
-    ``group[y]`` (in: y itself) becomes the group that y ended in. Prices are re-evaluated only when they come
-    to the top: a merge elsewhere changes them little, and what is cheapest is always evaluated anew.
+    ``group[y]`` (in: y itself) becomes the group that y ended in. A merge changes the price of another pair only
+    where that pair meets the merged groups, so that all prices stay exact at a constant effort for each.
     """
     k = nu.size
-    fs = np.zeros((k, k))
-    alive = np.zeros(k, np.int32)
-    price = np.full((k, k), np.inf)
-    fresh = np.zeros((k, k), np.int32)
+    fs, price, alive = np.zeros((k, k)), np.full((k, k), np.inf), np.zeros(k, np.int32)
     for a in range(k):
         alive[a] = a
         for b in range(k):
@@ -49,25 +64,25 @@ def merge_groups(flow: Floats, nu: Floats, target: int, group: Shorts) -> None:
     for a in range(k):
         for b in range(a + 1, k):
             price[a, b] = _price(flow, fs, nu, alive, n_alive, a, b)
-    round_number = 0
     while n_alive > target:
-        best_a, best_b = -1, -1
-        while True:
-            least = np.inf
+        a, b = alive[0], alive[1]
+        for p in range(n_alive):
+            for q in range(p + 1, n_alive):
+                if price[alive[p], alive[q]] < price[a, b]:
+                    a, b = alive[p], alive[q]
+        for sign in (
+            1.0,
+            -1.0,
+        ):  # what other pairs shared with a and b, then what they share with both in one
             for p in range(n_alive):
                 for q in range(p + 1, n_alive):
-                    if price[alive[p], alive[q]] < least:
-                        best_a, best_b = alive[p], alive[q]
-                        least = price[best_a, best_b]
-            if fresh[best_a, best_b] == round_number:
-                break
-            price[best_a, best_b] = _price(flow, fs, nu, alive, n_alive, best_a, best_b)
-            fresh[best_a, best_b] = round_number
-        a, b = best_a, best_b
-        for p in range(n_alive):
-            flow[a, alive[p]] += flow[b, alive[p]]
-        for p in range(n_alive):
-            flow[alive[p], a] += flow[alive[p], b]
+                    c, d = alive[p], alive[q]
+                    if c != a and c != b and d != a and d != b:
+                        price[c, d] += sign * _meeting(flow, fs, c, d, a)
+                        if sign > 0.0:
+                            price[c, d] += _meeting(flow, fs, c, d, b)
+            if sign > 0.0:
+                _join(flow, fs, alive, n_alive, a, b)
         nu[a] += nu[b]
         kept = 0
         for p in range(n_alive):
@@ -78,13 +93,7 @@ def merge_groups(flow: Floats, nu: Floats, target: int, group: Shorts) -> None:
         for y in range(k):
             if group[y] == b:
                 group[y] = a
-        round_number += 1
-        for p in range(n_alive):
-            z = alive[p]
-            fs[a, z], fs[z, a] = _f(flow[a, z]), _f(flow[z, a])
         for p in range(n_alive):
             z = alive[p]
             if z != a:
-                low, high = min(a, z), max(a, z)
-                price[low, high] = _price(flow, fs, nu, alive, n_alive, low, high)
-                fresh[low, high] = round_number
+                price[min(a, z), max(a, z)] = _price(flow, fs, nu, alive, n_alive, min(a, z), max(a, z))
