@@ -74,8 +74,8 @@ def aggregate(
 
     Notes
     -----
-    On chains whose sweeps are cheap enough (a thousand dense states, say) ``"auto"`` runs every other method with
-    the same seed first, so it is never costlier; on larger ones it relies on its own multilevel search.
+    ``"auto"`` runs every other method with the same seed first, so it is never costlier, unless a sweep takes more
+    than 4e7 logarithms (2,000 dense states in 10 groups, say): there it relies on its own multilevel search.
 
     Examples
     --------

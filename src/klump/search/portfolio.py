@@ -22,7 +22,7 @@ from klump.search.starts import Embeddings, by_rows, spectral_embeddings
 
 _KEY_START, _KEY_EMBEDDING, _KEY_IMPROVE = 3, 4, 5
 # Sweeps that cost more logarithms than this leave no room for dozens of starts, or for restarted methods either.
-_AFFORDABLE, _RESTARTABLE = 20_000_000, 100_000_000
+_AFFORDABLE, _RESTARTABLE = 20_000_000, 40_000_000
 # Logarithms that the whole search may take, apart from the methods that it must include.
 _BUDGET = 1_200_000_000
 _N_ELITE = 3
