@@ -188,21 +188,50 @@ def _free(lists: Lists, block: int, place: int, k: int) -> None:
 
 
 @njit(**PART)
-def _shift_list(lists: Lists, i: int, y: int, mass: float, count: int, k: int) -> None:
-    b, e = _find(lists, i, y)
-    lists.counts[b, e] += count
-    if lists.counts[b, e] > 0:
-        lists.value[b, 0, e] = max(lists.value[b, 0, e] + mass, 0.0)
+def _swap_in_list(lists: Lists, i: int, home: int, y: int, mass: float, mass_f: float, k: int) -> None:
+    """One transition of state i now leads to group y instead of home."""
+    first, length = lists.bounds[i, 0], lists.bounds[i, 1]
+    old, new = -1, -1
+    for e in range(length):
+        group = lists.group[first + (e >> 2), e & 3]
+        if group == home:
+            old = e
+        elif group == y:
+            new = e
+    b, e = first + (old >> 2), old & 3
+    lists.counts[b, e] -= 1
+    emptied = lists.counts[b, e] == 0
+    if not emptied:
+        lists.value[b, 0, e] = max(lists.value[b, 0, e] - mass, 0.0)
         lists.value[b, 1, e] = f(lists.value[b, 0, e])
-    else:
-        last = lists.bounds[i, 1] - 1
-        lists.bounds[i, 1] = last
-        last_b, last_e = lists.bounds[i, 0] + (last >> 2), last & 3
-        lists.group[b, e] = lists.group[last_b, last_e]
-        lists.counts[b, e] = lists.counts[last_b, last_e]
-        for part in range(2):
-            lists.value[b, part, e] = lists.value[last_b, part, last_e]
-        _free(lists, last_b, last_e, k)
+    if new >= 0:
+        b, e = first + (new >> 2), new & 3
+        lists.counts[b, e] += 1
+        lists.value[b, 0, e] += mass
+        lists.value[b, 1, e] = f(lists.value[b, 0, e])
+        if emptied:
+            _take_out(lists, first, old, length - 1, k)
+            lists.bounds[i, 1] = length - 1
+        return
+    place = old if emptied else length
+    b, e = first + (place >> 2), place & 3
+    lists.group[b, e] = y
+    lists.counts[b, e] = 1
+    lists.value[b, 0, e] = mass
+    lists.value[b, 1, e] = mass_f
+    if not emptied:
+        lists.bounds[i, 1] = length + 1
+
+
+@njit(**PART)
+def _take_out(lists: Lists, first: int, gone: int, last: int, k: int) -> None:
+    """Put the last entry of a list in the place of one that is gone."""
+    b, e, last_b, last_e = first + (gone >> 2), gone & 3, first + (last >> 2), last & 3
+    lists.group[b, e] = lists.group[last_b, last_e]
+    lists.counts[b, e] = lists.counts[last_b, last_e]
+    for part in range(2):
+        lists.value[b, part, e] = lists.value[last_b, part, last_e]
+    _free(lists, last_b, last_e, k)
 
 
 @njit(**PART)
@@ -623,9 +652,8 @@ def _move(problem: Problem, table: Table, beta: float, x: int, y: int, work: Wor
         _move_dense(problem, table, beta, x, home, y)
     else:
         for p in range(problem.indptr[x], problem.indptr[x + 1]):
-            i, mass = np.int64(problem.indices[p]), problem.mass[p, 0]
-            _shift_list(table.lists, i, home, -mass, -1, table.size.size)
-            _shift_list(table.lists, i, y, mass, 1, table.size.size)
+            i, mass, mass_f = np.int64(problem.indices[p]), problem.mass[p, 0], problem.mass[p, 1]
+            _swap_in_list(table.lists, i, home, y, mass, mass_f, table.size.size)
 
 
 @njit(**PART)
