@@ -199,10 +199,13 @@ def start(ingredients: Ingredients, number: int) -> Found:
     if turn % 4 == 3:
         labels = random_labels(n, k, rng, allow_empty=False)
         return ingredients.settle(labels, rng, schedule([ingredients.beta], ingredients.step))
+    # Below 1/2 poor starts are trapped, and sweeps at 1/2 are cheap: there first.
+    betas = [0.5, ingredients.beta] if ingredients.beta < 0.5 and turn % 4 else None
     if turn % 4 == 1:
-        return ingredients.settle(random_labels(n, k, rng, allow_empty=False), rng)
+        return ingredients.settle(random_labels(n, k, rng, allow_empty=False), rng, betas)
     matrix = ingredients.transition_matrix
-    return ingredients.settle(by_rows(lambda W: np.asarray(matrix @ W), ingredients.problem.mu, k, rng), rng)
+    labels = by_rows(lambda W: np.asarray(matrix @ W), ingredients.problem.mu, k, rng)
+    return ingredients.settle(labels, rng, betas)
 
 
 def _split_off(ingredients: Ingredients) -> Labels:
