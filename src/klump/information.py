@@ -93,9 +93,3 @@ def divergence(p: Array, q: Array, weight: Array | float = 1.0) -> float:
     """
     mass = p * weight
     return max(0.0, _weighted_log_ratio(mass, (p, q), 1.0))
-
-
-def total_variation(p: Array, q: Array) -> Array:
-    """Total variation distance between the rows of two arrays of laws."""
-    difference = np.abs(p - q).sum(axis=-1)
-    return np.asarray(0.5 * difference)

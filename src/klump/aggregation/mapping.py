@@ -32,11 +32,6 @@ class Mapping:
         """Number of groups."""
         return int(self.weights.shape[1])
 
-    @property
-    def is_deterministic(self) -> bool:
-        """Whether every state belongs to one group."""
-        return self.labels is not None
-
 
 def from_labels(labels: NDArray[Any], n_groups: int) -> Mapping:
     """Trusted labels, all groups non-empty."""

@@ -45,7 +45,12 @@ def cost_of(problem: Problem, labels: Labels, n_groups: int, beta: float) -> flo
     """Cost of labels, up to a constant."""
     from klump.search.kernels import descent as kernels
 
-    into, flow, nu = kernels.build(problem, make_table(problem, labels, n_groups))
+    return combined(kernels.build(problem, make_table(problem, labels, n_groups)), beta)
+
+
+def combined(sums: tuple[float, float, float], beta: float) -> float:
+    """Cost, up to a constant, from sum f(A), sum f(B) and sum f(nu)."""
+    into, flow, nu = sums
     return float((1.0 - 2.0 * beta) * into - (1.0 - beta) * flow + nu)
 
 

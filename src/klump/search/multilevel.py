@@ -11,8 +11,8 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from klump.search.descent import TOLERANCE, cost_of, random_labels, without_empty_groups
-from klump.search.kernels.tables import Table, Work
+from klump.search.descent import TOLERANCE, combined, cost_of, random_labels, without_empty_groups
+from klump.search.kernels.tables import Table
 from klump.search.method import EQUAL, Found, Labels, Task, best_until_interrupted, better
 from klump.search.problem import make_table, make_work
 
@@ -37,7 +37,6 @@ class _Search:
         self.task = task
         self.k = task.n_groups
         self.order = np.arange(task.chain.n_states)
-        self.work = make_work(2 * self.k)
         self.best: Found | None = None
         self.middle = 0.5
         self.steps = 0
@@ -77,11 +76,11 @@ class _Search:
         k = int(labels.max()) + 1
         table = make_table(task.problem, labels, k)
         sums = kernels.build(task.problem, table)
-        trace = [_cost(sums, beta) + task.offset(beta)]
+        trace = [combined(sums, beta) + task.offset(beta)]
         for _ in range(sweeps or task.max_sweeps):
             moves = self._sweep(table, beta)
             sums = kernels.build(task.problem, table)
-            trace.append(_cost(sums, beta) + task.offset(beta))
+            trace.append(combined(sums, beta) + task.offset(beta))
             if moves == 0 or (not to_the_end and moves < _SETTLED * len(labels)):
                 break
         return Found(table.labels.copy(), trace[-1], tuple(trace))
@@ -89,7 +88,7 @@ class _Search:
     def _sweep(self, table: Table, beta: float, *, in_pairs: bool = False) -> int:
         from klump.search.kernels import descent as kernels
 
-        work = _first_groups(self.work, table.size.size)
+        work = make_work(table.size.size)
         moves, _ = kernels.sweep(self.task.problem, table, work, beta, self.order, TOLERANCE, False, in_pairs)
         return int(moves)
 
@@ -120,16 +119,6 @@ class _Search:
         self.best = better(self.best, Found(found.labels, cost, found.trace))
         self.steps += 1
         task.report(min(self.steps, _CYCLES + 3), _CYCLES + 3, self.best.cost)
-
-
-def _cost(sums: tuple[float, float, float], beta: float) -> float:
-    into, flow, nu = sums
-    return (1.0 - 2.0 * beta) * into - (1.0 - beta) * flow + nu
-
-
-def _first_groups(work: Work, k: int) -> Work:
-    """Scratch space for fewer groups than it was made for."""
-    return work if work.gain.size == k else make_work(k)
 
 
 def embedded(task: Task, rng: np.random.Generator) -> Labels:
