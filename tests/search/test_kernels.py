@@ -1,6 +1,6 @@
 """The kernels of Algorithm 1 against literal recomputation.
 
-Reached only by the names that the rest of klump uses, and by ``_evaluate``, the price list of one state.
+Reached only by the names that the rest of klump uses, and by what makes up the price of a move.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ import chains
 import reference
 from klump.chain import MarkovChain
 from klump.search.kernels import descent
-from klump.search.kernels.tables import MASS
 from klump.search.problem import make_problem, make_table, make_work
 
 BETAS = (0.0, 0.3, 0.5, 0.8, 1.0)
@@ -48,13 +47,22 @@ class Search:
         )
 
     def gains(self, beta, x):
-        assert descent._evaluate(self.problem, self.table, beta, x, -1, True, self.work)
-        return self.work.gain.copy()
+        """Change of the cost if state x moved to each group."""
+        return self._prices(beta, x)[0]
 
-    def bounds(self, beta, x):
-        """Bounds of the gains from below, and whether they are the gains themselves."""
-        is_exact = descent._evaluate(self.problem, self.table, beta, x, -1, False, self.work)
-        return self.work.gain.copy(), is_exact
+    def bounds(self, beta, x, everywhere):
+        """Lower bounds of the same, infinite for the own group."""
+        return self._prices(beta, x, everywhere)[1]
+
+    def _prices(self, beta, x, everywhere=True):
+        state = (self.problem, self.table, beta, x)
+        leave, *links = descent._leave(*state, -1, self.work)
+        descent._bound(*state, everywhere, self.work, *links)
+        bounds = leave + self.work.gain[: self.k]
+        gains = [leave + descent._join(*state, y, self.work, *links) for y in range(self.k)]
+        descent._forget_flow(self.work, *links)
+        gains[self.table.labels[x]] = 0.0
+        return np.array(gains), bounds
 
     def sweep(self, beta, order, tolerance=1e-12, allow_empty=False, in_pairs=False):
         order = np.asarray(order, dtype=np.int64)
@@ -126,17 +134,6 @@ def test_f_at_the_edges():
     assert not math.isfinite(out[7])
 
 
-@pytest.mark.parametrize(
-    ("series", "range_"),
-    [(descent.long_series, 1 / 32), (descent.short_series, 1 / 512)],
-    ids=["long", "short"],
-)
-def test_series_against_the_logarithm(series, range_, rng):
-    for u in [*(range_ * rng.random(500)), range_, 1e-8, 1e-300]:
-        assert series(u) == pytest.approx((1 + u) * math.log1p(u) / u, rel=2e-15, abs=0)
-    assert series(0.0) == 1.0
-
-
 # Prices
 
 
@@ -185,23 +182,26 @@ def thin_search(rng, n=40, k=30):
 
 @given(seed=chains.seeds, beta=chains.betas)
 def test_bounds_never_exceed_the_gains(seed, beta):
-    """Groups that a state has nothing to do with are only bounded; no good move is ever missed."""
+    """Groups are priced only if a bound says that they may pay; no good move is ever missed."""
     rng = np.random.default_rng(seed)
-    search = thin_search(rng)
-    for x in rng.permutation(40):
-        bounds, is_exact = search.bounds(beta, x)
-        gains = search.gains(beta, x)
-        assert np.all(bounds <= gains + 1e-14)
-        if is_exact:
-            np.testing.assert_array_equal(bounds, gains)
-        # Moves leave what the bounds are made of behind.
-        search.sweep(beta, [x], tolerance=-0.05)
+    for search in (thin_search(rng), random_search(seed, "lists"), random_search(seed, "dense")):
+        for x in rng.permutation(len(search.mu)):
+            others = np.arange(search.k) != search.labels[x]
+            for everywhere in (False, True):
+                bounds = search.bounds(beta, x, everywhere)
+                assert np.all((bounds <= search.gains(beta, x) + 1e-14)[others])
+            # Moves leave what the bounds are made of behind.
+            search.sweep(beta, [x], tolerance=-0.05)
 
 
-def test_bounds_are_not_all_exact(rng):
-    """Guard: the test above must meet states with few links among many groups."""
-    search = thin_search(rng)
-    assert not all(search.bounds(0.3, x)[1] for x in range(40))
+@pytest.mark.parametrize(("n", "k"), [(300, 5), (300, 12)])
+def test_bounds_are_tight_where_a_state_is_small_beside_its_group(n, k, rng):
+    """Guard: a loose bound would be as right, and useless."""
+    search = Search(rng.dirichlet(np.ones(n), size=n), chains.random_labels(n, k, rng), k, "lists")
+    for x in range(10):
+        others = np.arange(k) != search.labels[x]
+        gap = (search.gains(0.3, x) - search.bounds(0.3, x, everywhere=True))[others]
+        assert np.all(gap < 0.1 * search.mu[x])
 
 
 @given(seed=chains.seeds, beta=chains.betas, layout=st.sampled_from(LAYOUTS))
@@ -276,14 +276,18 @@ def assert_like_new(search, beta):
     descent.build(search.problem, fresh)
     np.testing.assert_array_equal(search.table.size, np.bincount(search.labels, minlength=search.k))
     np.testing.assert_array_equal(search.table.flow.counts, fresh.flow.counts)
-    mass, fresh_mass = search.table.flow.rows[:, MASS], fresh.flow.rows[:, MASS]
-    np.testing.assert_allclose(mass, fresh_mass, rtol=0, atol=1e-15)
-    assert np.all(mass[fresh.flow.counts == 0] == 0.0)
+    k, mass = search.k, search.table.flow.mass[:, : search.k]
+    np.testing.assert_allclose(mass, fresh.flow.mass[:, :k], rtol=0, atol=1e-15)
+    into, out_of, within = mass[:k], mass[k : 2 * k], mass[2 * k]
+    assert np.all(out_of[fresh.flow.counts == 0] == 0.0)
+    np.testing.assert_array_equal(into, out_of.T)
+    np.testing.assert_array_equal(within, out_of.diagonal())
     # All that a table is good for are prices.
-    work = make_work(search.k)
-    for x in range(len(search.mu)):
-        descent._evaluate(search.problem, fresh, beta, x, -1, True, work)
-        np.testing.assert_allclose(search.gains(beta, x), work.gain, rtol=0, atol=1e-13)
+    old, search.table = search.table, fresh
+    expected = [search.gains(beta, x) for x in range(len(search.mu))]
+    search.table = old
+    for x, gains in enumerate(expected):
+        np.testing.assert_allclose(search.gains(beta, x), gains, rtol=0, atol=1e-13)
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)

@@ -108,7 +108,7 @@ class _Search:
             self._sweep(table, self.middle)
         kernels.build(problem, table)
         group = np.arange(2 * k, dtype=np.int32)
-        merge_groups(np.ascontiguousarray(table.flow.rows[:, 0, :]), table.nu[0].copy(), k, group)
+        merge_groups(table.flow.mass[2 * k : 4 * k, : 2 * k].copy(), table.nu[0, : 2 * k].copy(), k, group)
         _, merged = np.unique(group[table.labels], return_inverse=True)
         return merged.astype(np.int32)
 

@@ -64,7 +64,7 @@ def make_table(problem: Problem, labels: NDArray[Any], n_groups: int) -> Table:
     return Table(
         np.array(labels, dtype=np.int32),
         np.zeros(k, dtype=np.int64),
-        np.zeros((3, k)),
+        np.zeros((2, _width(k))),
         np.zeros(1),
         Dense(
             np.zeros(dense_shape),
@@ -80,17 +80,20 @@ def make_table(problem: Problem, labels: NDArray[Any], n_groups: int) -> Table:
             _on_cache_lines((blocks, 2, 4), np.float64),
         ),
         Flow(
-            np.zeros((k, 3, k)),
-            np.zeros((k, 3, k)),
-            np.zeros(k),
-            np.zeros(k),
-            np.zeros(k),
-            np.zeros(k),
+            np.zeros((2 * k + 1, _width(k))),
+            np.zeros((2 * k + 1, _width(k))),
+            np.zeros(2 * k + 1),
+            np.zeros(2 * k + 1),
             np.zeros((k, k), dtype=np.int64),
         ),
         np.zeros(1, dtype=np.int64),
         np.arange(n, dtype=np.int64),
     )
+
+
+def _width(n_groups: int) -> int:
+    """Length of a row over the groups: whole vectors, and room for the free entries of a block behind them."""
+    return -(-(n_groups + 4) // 8) * 8
 
 
 def _on_cache_lines(shape: tuple[int, ...], dtype: Any) -> NDArray[Any]:
@@ -107,14 +110,18 @@ def _on_cache_lines(shape: tuple[int, ...], dtype: Any) -> NDArray[Any]:
 def make_work(n_groups: int) -> Work:
     """Scratch space for one search at a time."""
     k = n_groups
-    # Whole blocks of four, and three arguments of f for each entry of B that a state touches twice.
-    room = max(_BUFFER, 12 * k)
+    # Whole blocks of four, and every entry of B that a move touches.
+    room = max(_BUFFER, 4 * (k + 1))
     return Work(
-        np.zeros(k),
-        np.zeros(k + 1),
+        np.zeros(_width(k)),
+        np.zeros(_width(k)),
+        np.zeros(_width(k)),
         np.zeros((2, k)),
         np.zeros((2, k), dtype=np.int64),
         np.zeros((2, k), dtype=np.int32),
         np.zeros((2, room)),
         np.zeros(room, dtype=np.int32),
+        np.zeros(room, dtype=np.int64),
+        np.zeros(2 * k + 4, dtype=np.int64),
+        np.zeros(2 * k + 4),
     )

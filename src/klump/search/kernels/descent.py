@@ -23,7 +23,7 @@ from numba import njit
 
 from klump.search.kernels import options
 from klump.search.kernels.prefetch import prefetch
-from klump.search.kernels.tables import INVERSE, LOG, MASS, Floats, Flow, Ints, Lists, Problem, Table, Work
+from klump.search.kernels.tables import LOG, MASS, Floats, Flow, Ints, Lists, Problem, Table, Work
 
 # Nothing is allocated here, so nothing needs counting; reference counts would take most of a sweep's time.
 PART: dict[str, Any] = {"error_model": "numpy", "fastmath": options.FAST, "_nrt": False, "forceinline": True}
@@ -34,13 +34,17 @@ _C1, _C3, _C5, _C7, _C9 = (2.0 * LOG2_E / odd for odd in (1, 3, 5, 7, 9))
 _C11, _C13, _C15, _C17, _C19 = (2.0 * LOG2_E / odd for odd in (11, 13, 15, 17, 19))
 _SMALLEST = 2.2250738585072014e-308
 _SQRT_HALF_BITS = 0x3FE6A09E667F3BCD
+_ALL_BUT_SIGN = 0x7FFFFFFFFFFFFFFF
 # What to do with a state: move it to its best group unless that empties its own, or even so, or only to the other
 # group of its pair; see what moving it to one group would change; move it in any case.
 # (NumPy integers, because numba compiles a function anew for each plain constant that it is called with.)
 SETTLE, MAY_EMPTY, IN_PAIRS, LOOK, FORCE = (np.int64(rule) for rule in range(5))
 _NOWHERE = np.int64(-1)
-# Below these relative changes f(b + r) - f(b) is a power series in r / b: no logarithm, and no cancellation.
-_SHORT_SERIES, _LONG_SERIES, _ATANH_SERIES = 1.0 / 256.0, 1.0 / 32.0, 1.0 / 4.0
+# What a state brings is little beside an entry of B that is this many times as large.
+_NEAR = 4.0
+# With more groups than this, those that a state has nothing to do with are bounded all at once; but if more than so
+# many groups then had to be priced, one by one after all.
+_MANY_GROUPS, _MANY_PRICES = 128, 8
 
 
 @njit(**PART)
@@ -76,94 +80,36 @@ def f_array(t: Floats, out: Floats) -> None:
 
 
 @njit(**PART)
-def long_series(u: float) -> float:
-    """``((1 + u) ln(1 + u)) / u`` for small u; ``f(b + r) - f(b) = r (log2 b + log2(e) series(r / b))``."""
-    p = u * (1.0 / 72.0) - 1.0 / 56.0
-    p = p * u + 1.0 / 42.0
-    p = p * u - 1.0 / 30.0
-    p = p * u + 1.0 / 20.0
-    p = p * u - 1.0 / 12.0
-    p = p * u + 1.0 / 6.0
-    p = p * -u + 0.5
-    return p * u + 1.0
+def _least(values: Floats) -> float:
+    """Find the least value: as integers, which order floats alike up to their sign, because that vectorises."""
+    least = np.int64(_ALL_BUT_SIGN)
+    for y in range(values.size):
+        bits = np.float64(values[y]).view(np.int64)
+        least = min(least, bits ^ ((bits >> np.int64(63)) & np.int64(_ALL_BUT_SIGN)))
+    return np.int64(least ^ ((least >> np.int64(63)) & np.int64(_ALL_BUT_SIGN))).view(np.float64)
 
 
 @njit(**PART)
-def short_series(u: float) -> float:
-    """The same for very small u."""
-    p = u * (1.0 / 20.0) - 1.0 / 12.0
-    p = p * u + 1.0 / 6.0
-    p = p * -u + 0.5
-    return p * u + 1.0
-
-
-@njit(**PART)
-def log2_ratio(w: float) -> float:
-    """``log2((1 + w) / (1 - w))`` for w up to 1/9: with ``w = r / (2 b + r)`` it is ``log2((b + r) / b)``."""
-    s = w * w
-    p = _C15 * s + _C13
-    p = p * s + _C11
-    p = p * s + _C9
-    p = p * s + _C7
-    p = p * s + _C5
-    p = p * s + _C3
-    return w * (_C1 + s * p)
-
-
-@njit(**PART)
-def _add_changes(planes: Floats, z: int, r: float, most: float, out: Floats) -> None:
-    """Add ``f(b + r) - f(b)`` for each entry b of a row of B to ``out``; ``most`` bounds its inverses."""
-    u, k = r * most, planes.shape[2]
-    if u < _SHORT_SERIES:
-        for y in range(k):
-            out[y] += r * (planes[z, LOG, y] + LOG2_E * short_series(r * planes[z, INVERSE, y]))
-    elif u < _LONG_SERIES:
-        for y in range(k):
-            out[y] += r * (planes[z, LOG, y] + LOG2_E * long_series(r * planes[z, INVERSE, y]))
-    elif u < _ATANH_SERIES:
-        for y in range(k):
-            b = planes[z, MASS, y]
-            out[y] += r * planes[z, LOG, y] + (b + r) * log2_ratio(r / (2.0 * b + r))
+def _set_flow(flow: Flow, y: int, z: int, mass: float, log: float) -> None:
+    k = flow.counts.shape[0]
+    flow.mass[z, y], flow.log[z, y] = mass, log
+    flow.mass[k + y, z], flow.log[k + y, z] = mass, log
+    flow.least[z] = min(flow.least[z], mass)
+    flow.least[k + y] = min(flow.least[k + y], mass)
+    if y == z:
+        flow.mass[2 * k, y], flow.log[2 * k, y] = mass, log
+        flow.least[2 * k] = min(flow.least[2 * k], mass)
+        flow.most[2 * k] = max(flow.most[2 * k], mass)
     else:
-        for y in range(k):
-            out[y] += f(planes[z, MASS, y] + r) - planes[z, MASS, y] * planes[z, LOG, y]
-
-
-@njit(**PART)
-def _set_flow(flow: Flow, y: int, z: int, mass: float) -> None:
-    log = fast_log2(max(mass, _SMALLEST))
-    inverse = 1.0 / mass if mass > 0.0 else np.inf
-    flow.rows[y, MASS, z] = mass
-    flow.rows[y, LOG, z] = log
-    flow.rows[y, INVERSE, z] = inverse
-    flow.columns[z, MASS, y] = mass
-    flow.columns[z, LOG, y] = log
-    flow.columns[z, INVERSE, y] = inverse
-    if inverse > flow.rows_inverse[y]:
-        flow.rows_inverse[y] = inverse
-    if inverse > flow.columns_inverse[z]:
-        flow.columns_inverse[z] = inverse
-    if y != z and mass > flow.rows_most[y]:
-        flow.rows_most[y] = mass
-    if y != z and mass > flow.columns_most[z]:
-        flow.columns_most[z] = mass
-
-
-@njit(**PART)
-def _shift_flow(flow: Flow, y: int, z: int, mass: float, count: int) -> None:
-    left = flow.counts[y, z] + count
-    flow.counts[y, z] = left
-    _set_flow(flow, y, z, max(flow.rows[y, MASS, z] + mass, 0.0) if left > 0 else 0.0)
+        flow.most[z] = max(flow.most[z], mass)
+        flow.most[k + y] = max(flow.most[k + y], mass)
 
 
 @njit(**PART)
 def _set_nu(table: Table, y: int, mass: float) -> None:
-    inverse = 1.0 / mass if mass > 0.0 else np.inf
     table.nu[MASS, y] = mass
     table.nu[LOG, y] = fast_log2(max(mass, _SMALLEST))
-    table.nu[INVERSE, y] = inverse
-    if inverse > table.nu_inverse[0]:
-        table.nu_inverse[0] = inverse
+    table.nu_least[0] = min(table.nu_least[0], mass)
 
 
 @njit(**PART)
@@ -181,15 +127,15 @@ def _find(lists: Lists, i: int, y: int) -> tuple[int, int]:
 
 @njit(**PART)
 def _free(lists: Lists, block: int, place: int, k: int) -> None:
-    lists.group[block, place] = k
+    lists.group[block, place] = k + place
     lists.counts[block, place] = 0
     lists.value[block, 0, place] = 0.0
     lists.value[block, 1, place] = 0.0
 
 
 @njit(**PART)
-def _swap_in_list(lists: Lists, i: int, home: int, y: int, mass: float, mass_f: float, k: int) -> None:
-    """One transition of state i now leads to group y instead of home."""
+def _swap_in_list(lists: Lists, i: int, home: int, y: int, mass: float, mass_f: float, k: int) -> tuple[int, int]:
+    """One transition of state i now leads to group y instead of home; the places whose f(A) is out of date."""
     first, length = lists.bounds[i, 0], lists.bounds[i, 1]
     old, new = -1, -1
     for e in range(length):
@@ -203,24 +149,25 @@ def _swap_in_list(lists: Lists, i: int, home: int, y: int, mass: float, mass_f: 
     emptied = lists.counts[b, e] == 0
     if not emptied:
         lists.value[b, 0, e] = max(lists.value[b, 0, e] - mass, 0.0)
-        lists.value[b, 1, e] = f(lists.value[b, 0, e])
     if new >= 0:
         b, e = first + (new >> 2), new & 3
         lists.counts[b, e] += 1
         lists.value[b, 0, e] += mass
-        lists.value[b, 1, e] = f(lists.value[b, 0, e])
-        if emptied:
-            _take_out(lists, first, old, length - 1, k)
-            lists.bounds[i, 1] = length - 1
-        return
+        if not emptied:
+            return 4 * first + old, 4 * first + new
+        _take_out(lists, first, old, length - 1, k)
+        lists.bounds[i, 1] = length - 1
+        return 4 * first + (old if new == length - 1 else new), -1
     place = old if emptied else length
     b, e = first + (place >> 2), place & 3
     lists.group[b, e] = y
     lists.counts[b, e] = 1
     lists.value[b, 0, e] = mass
     lists.value[b, 1, e] = mass_f
-    if not emptied:
-        lists.bounds[i, 1] = length + 1
+    if emptied:
+        return -1, -1
+    lists.bounds[i, 1] = length + 1
+    return 4 * first + old, -1
 
 
 @njit(**PART)
@@ -289,32 +236,31 @@ def build(problem: Problem, table: Table) -> tuple[float, float, float]:
         table.size[labels[x]] += 1
         table.nu[MASS, labels[x]] += problem.mu[x]
     flow.counts[:] = 0
-    flow.rows[:] = 0.0
+    flow.mass[:] = 0.0
     if problem.columns.size > 0:
         into_total = _build_dense(problem, table)
         for z in range(k):
             for i in range(n):
-                flow.rows[labels[i], MASS, z] += dense.into[z, i]
+                flow.mass[k + labels[i], z] += dense.into[z, i]
                 flow.counts[labels[i], z] += dense.into_count[z, i]
     else:
         into_total = _build_lists(problem, table)
         for i in range(n):
             for e in range(lists.bounds[i, 1]):
                 b, place = lists.bounds[i, 0] + (e >> 2), e & 3
-                flow.rows[labels[i], MASS, lists.group[b, place]] += lists.value[b, 0, place]
+                flow.mass[k + labels[i], lists.group[b, place]] += lists.value[b, 0, place]
                 flow.counts[labels[i], lists.group[b, place]] += lists.counts[b, place]
-    flow.rows_inverse[:] = 0.0
-    flow.columns_inverse[:] = 0.0
-    flow.rows_most[:] = 0.0
-    flow.columns_most[:] = 0.0
-    table.nu_inverse[:] = 0.0
+    table.nu_least[0] = np.inf
+    flow.least[:] = np.inf
+    flow.most[:] = 0.0
     flow_total, nu_total = 0.0, 0.0
     for y in range(k):
         _set_nu(table, y, table.nu[MASS, y])
         nu_total += f(table.nu[MASS, y])
         for z in range(k):
-            _set_flow(flow, y, z, flow.rows[y, MASS, z])
-            flow_total += f(flow.rows[y, MASS, z])
+            mass = flow.mass[k + y, z]
+            _set_flow(flow, y, z, mass, fast_log2(max(mass, _SMALLEST)))
+            flow_total += f(mass)
     return into_total, flow_total, nu_total
 
 
@@ -371,103 +317,112 @@ def _forget_flow(work: Work, n_out: int, n_in: int) -> None:
 
 
 @njit(**PART)
-def _join_flow(flow: Flow, y: int, loop: float, sign: int, work: Work, n_out: int, n_in: int) -> None:
-    """Put the collected state into group y of B (sign 1) or take it out (sign -1)."""
-    for q in range(n_out):
-        z = np.int64(work.groups[0, q])
-        _shift_flow(flow, y, z, sign * work.mass[0, z], sign * work.counts[0, z])
-    for q in range(n_in):
-        z = np.int64(work.groups[1, q])
-        _shift_flow(flow, z, y, sign * work.mass[1, z], sign * work.counts[1, z])
-    if loop > 0.0:
-        _shift_flow(flow, y, y, sign * loop, sign)
+def _leave_flow(flow: Flow, home: int, loop: float, work: Work, n_out: int, n_in: int) -> float:
+    """Change of sum f(B) when the collected state leaves its group and goes nowhere."""
+    argument, k, m, total = work.buffer[0], flow.counts.shape[0], 0, 0.0
+    for way in range(2):
+        row = home if way else k + home
+        for q in range(n_in if way else n_out):
+            z = np.int64(work.groups[way, q])
+            if z != home:
+                b = flow.mass[row, z]
+                all_there_is = (flow.counts[z, home] if way else flow.counts[home, z]) == work.counts[way, z]
+                argument[m] = 0.0 if all_there_is else b - work.mass[way, z]
+                m += 1
+                total -= b * flow.log[row, z]
+    b, out, into = flow.mass[2 * k, home], work.mass[0, home], work.mass[1, home]
+    alone = work.counts[0, home] + work.counts[1, home] + (loop > 0.0) == flow.counts[home, home]
+    argument[m] = 0.0 if alone else b - out - into - loop
+    total -= b * flow.log[2 * k, home]
+    for j in range(m + 1):
+        total += f(argument[j])
+    return total
 
 
 @njit(**PART)
-def _meet(flow: Flow, home: int, loop: float, work: Work, n_out: int, n_in: int) -> float:
-    """Mend the entries of B where more than one thing happens; return the change when the state leaves.
-
-    ``work.change`` counted every entry as if it only gained what the state brings. But entries between the
-    own and the new group also lose what the state takes away, and on the diagonal both ways and the loop
-    meet. The arguments of f are collected first, so that the logarithms vectorise.
-    """
-    mass, count, change, argument = work.mass, work.counts, work.change, work.buffer[0]
-    m = 0
+def _join_flow(flow: Flow, home: int, y: int, loop: float, work: Work, n_out: int, n_in: int) -> float:
+    """Change of sum f(B) when the collected state, which has left its group, joins group y."""
+    argument, k, m, total = work.buffer[0], flow.counts.shape[0], 0, 0.0
     for way in range(2):
-        planes = flow.columns if way else flow.rows
-        back = mass[1 - way, home]
         for q in range(n_in if way else n_out):
-            y = np.int64(work.groups[way, q])
-            b = planes[home, MASS, y]
-            all_there_is = (flow.counts[y, home] if way else flow.counts[home, y]) == count[way, y]
-            rest = 0.0 if all_there_is else b - mass[way, y]
-            argument[m], argument[m + 1], argument[m + 2] = rest, rest + back, b + back
-            m += 3
-    diagonal = change.size - 1 if loop > 0.0 else n_out
-    for q in range(diagonal):
-        y = np.int64(q if loop > 0.0 else work.groups[0, q])
-        b, out, into = flow.rows[y, MASS, y], mass[0, y], mass[1, y]
-        argument[m], argument[m + 1], argument[m + 2] = b + out + into + loop, b + out, b + into
-        m += 3
-    for j in range(m):
-        argument[j] = f(argument[j])
-    m = 0
-    leaving = 0.0
-    for way in range(2):
-        planes = flow.columns if way else flow.rows
-        for q in range(n_in if way else n_out):
-            y = np.int64(work.groups[way, q])
-            if y != home:
-                loss = argument[m] - planes[home, MASS, y] * planes[home, LOG, y]
-                leaving += loss
-                change[y] += argument[m + 1] - argument[m + 2] - loss
-            m += 3
-    for q in range(diagonal):
-        y = np.int64(q if loop > 0.0 else work.groups[0, q])
-        both = argument[m] - argument[m + 1] - argument[m + 2]
-        change[y] += both + flow.rows[y, MASS, y] * flow.rows[y, LOG, y]
-        m += 3
-    b = flow.rows[home, MASS, home]
-    alone = count[0, home] + count[1, home] + (loop > 0.0) == flow.counts[home, home]
-    return leaving + f(0.0 if alone else b - mass[0, home] - mass[1, home] - loop) - f(b)
+            z = np.int64(work.groups[way, q])
+            if z not in (home, y):
+                b = flow.mass[way * k + z, y]
+                argument[m] = b + work.mass[way, z]
+                m += 1
+                total -= b * flow.log[way * k + z, y]
+        # Between the own and the new group: what is left without the state, and what it brings.
+        back = work.mass[1 - way, home]
+        if back > 0.0:
+            all_there_is = (flow.counts[y, home] if way else flow.counts[home, y]) == work.counts[way, y]
+            rest = 0.0 if all_there_is else flow.mass[home if way else k + home, y] - work.mass[way, y]
+            argument[m] = rest + back
+            m += 1
+            total -= f(rest)
+    argument[m] = flow.mass[2 * k, y] + work.mass[0, y] + work.mass[1, y] + loop
+    total -= flow.mass[2 * k, y] * flow.log[2 * k, y]
+    for j in range(m + 1):
+        total += f(argument[j])
+    return total
 
 
 @njit(**PART)
-def _flush(work: Work, filled: int) -> None:
+def _flush(work: Work, filled: int, out: Floats) -> None:
     for m in range(filled):
         work.buffer[0, m] = f(work.buffer[0, m]) - work.buffer[1, m]
     for m in range(filled):
-        work.change[np.uint64(work.buffer_group[m])] += work.buffer[0, m]
+        out[np.uint64(work.buffer_group[m])] += work.buffer[0, m]
 
 
 @njit(**PART)
-def _gain_everywhere(flow: Flow, work: Work, n_out: int, n_in: int) -> None:
-    """Change of sum f(B) by what the state brings, for every group."""
-    for q in range(n_out):
-        z = np.int64(work.groups[0, q])
-        if work.mass[0, z] > 0.0:
-            _add_changes(flow.columns, z, work.mass[0, z], flow.columns_inverse[z], work.change)
-    for q in range(n_in):
-        z = np.int64(work.groups[1, q])
-        if work.mass[1, z] > 0.0:
-            _add_changes(flow.rows, z, work.mass[1, z], flow.rows_inverse[z], work.change)
+def _bound_everywhere(flow: Flow, loop: float, work: Work, n_out: int, n_in: int) -> None:
+    """Bound what sum f(B) gains, from above, for every group that the collected state could join.
 
-
-@njit(**PART)
-def _gain_where_linked(flow: Flow, work: Work, n_out: int, n_in: int) -> None:
-    """Do the same exactly for the groups that the state leads to or comes from; for the others, bound it.
-
-    ``f(b + r) - f(b)`` grows with b, so the largest entry of a row bounds the whole row. The diagonal belongs to
-    linked groups.
+    ``f(b + r) - f(b)`` is at most ``r (log2 b + log2(e) (1 + r / 2b))``: no logarithm, unless b may be small.
     """
-    most = 0.0
+    change, row, weight, width = work.change, work.row, work.weight, work.change.size
+    k, m, near, rest = flow.counts.shape[0], 0, 0, 0.0
     for way in range(2):
-        planes = flow.rows if way else flow.columns
-        largest = flow.rows_most if way else flow.columns_most
         for q in range(n_in if way else n_out):
             z = np.int64(work.groups[way, q])
-            r = work.mass[way, z]
-            most += f(largest[z] + r) - f(largest[z])
+            row[m], weight[m] = way * k + z, work.mass[way, z]
+            m += 1
+    # The diagonal is one more row, and the loop one more link.
+    row[m], weight[m] = 2 * k, loop
+    change[:] = 0.0
+    for j in range(m + 1):
+        z, r, least = row[j], weight[j], flow.least[row[j]]
+        if _NEAR * r < least:
+            rest += r * LOG2_E * (1.0 + 0.5 * r / least)
+            row[near], weight[near] = z, r
+            near += r > 0.0
+        elif r > 0.0:
+            mass, log = flow.mass[z], flow.log[z]
+            for y in range(width):
+                change[y] += f(mass[y] + r) - mass[y] * log[y]
+    for j in range(near, near + 3):
+        row[j], weight[j] = 0, 0.0
+    for j in range(0, near, 4):
+        r0, r1, r2, r3 = weight[j], weight[j + 1], weight[j + 2], weight[j + 3]
+        b0, b1, b2, b3 = flow.log[row[j]], flow.log[row[j + 1]], flow.log[row[j + 2]], flow.log[row[j + 3]]
+        for y in range(width):
+            change[y] += (r0 * b0[y] + r1 * b1[y]) + (r2 * b2[y] + r3 * b3[y])
+    for y in range(width):
+        change[y] += rest
+
+
+@njit(**PART)
+def _bound_where_linked(flow: Flow, loop: float, work: Work, n_out: int, n_in: int) -> None:
+    """Do the same one by one for the groups that the state leads to or comes from, and at once for all others.
+
+    ``f(b + r) - f(b)`` grows with b, so the largest entry of a row bounds the whole row.
+    """
+    k = flow.counts.shape[0]
+    most = f(flow.most[2 * k] + loop) - f(flow.most[2 * k])
+    for way in range(2):
+        for q in range(n_in if way else n_out):
+            z = np.int64(work.groups[way, q])
+            most += f(flow.most[way * k + z] + work.mass[way, z]) - f(flow.most[way * k + z])
     work.change[:] = most
     filled = 0
     for side in range(2):
@@ -475,61 +430,88 @@ def _gain_where_linked(flow: Flow, work: Work, n_out: int, n_in: int) -> None:
             y = np.int64(work.groups[side, s])
             if side == 1 and work.counts[0, y] > 0:
                 continue
-            work.change[y] = 0.0
+            work.change[y] = f(flow.mass[2 * k, y] + loop) - flow.mass[2 * k, y] * flow.log[2 * k, y]
             for way in range(2):
-                planes = flow.rows if way else flow.columns
                 for q in range(n_in if way else n_out):
                     z = np.int64(work.groups[way, q])
-                    b = planes[z, MASS, y]
+                    b = flow.mass[way * k + z, y]
                     work.buffer[0, filled] = b + work.mass[way, z]
-                    work.buffer[1, filled] = b * planes[z, LOG, y]
+                    work.buffer[1, filled] = b * flow.log[way * k + z, y]
                     work.buffer_group[filled] = y
                     filled += 1
                     if filled == work.buffer_group.size:
-                        _flush(work, filled)
+                        _flush(work, filled, work.change)
                         filled = 0
-    _flush(work, filled)
+    _flush(work, filled, work.change)
 
 
 @njit(**PART)
-def _flow_changes(problem: Problem, table: Table, x: int, exact: bool, work: Work) -> bool:
-    """Change of sum f(B) if the state moved to each group, 0 for its own; whether all of it is exact.
+def _bound_flow(flow: Flow, loop: float, everywhere: bool, work: Work, n_out: int, n_in: int) -> None:
+    """Bound what sum f(B) gains when the collected state, which has left its group, joins each group.
 
-    What is not exact is bounded from above, which makes the group look better than it is.
+    Entries between the own and the new group gain less than that, because they have also lost something. Those
+    on the diagonal gain more, because both ways and the loop meet there: f is convex, and ``log2(e) / b`` bounds
+    its curvature.
     """
-    home, loop, change = np.int64(table.labels[x]), problem.loops[x], work.change
-    n_out, n_in = _collect_flow(problem, table, x, work)
-    everywhere = exact or 6 * (n_out + n_in) > change.size
-    change[:] = 0.0
     if everywhere:
-        _gain_everywhere(table.flow, work, n_out, n_in)
+        _bound_everywhere(flow, loop, work, n_out, n_in)
     else:
-        _gain_where_linked(table.flow, work, n_out, n_in)
-    leaving = _meet(table.flow, home, loop, work, n_out, n_in)
-    for y in range(change.size):
-        change[y] += leaving
-    change[home] = 0.0
-    _forget_flow(work, n_out, n_in)
-    return everywhere
+        _bound_where_linked(flow, loop, work, n_out, n_in)
+    for side in range(2):
+        for q in range(n_in if side else n_out):
+            y = np.int64(work.groups[side, q])
+            out, into = work.mass[0, y], work.mass[1, y]
+            meet = loop * (out + into) + out * into
+            if meet > 0.0 and (side == 0 or out == 0.0):
+                work.change[y] += LOG2_E * meet / flow.mass[2 * flow.counts.shape[0], y]
 
 
 @njit(**PART)
-def _into_dense(problem: Problem, table: Table, x: int, work: Work) -> None:
-    """Change of sum f(A) for each group that the state could join; for its own, of leaving it."""
+def _move_flow(flow: Flow, home: int, y: int, loop: float, work: Work, n_out: int, n_in: int) -> None:
+    """Take the collected state out of its group in B and put it into group y."""
+    mass, log, k, m = work.buffer[0], work.buffer[1], flow.counts.shape[0], 0
+    start, end = work.places, work.buffer_group
+    for group in (home, y):
+        sign = 1 if group == y else -1
+        for way in range(2):
+            for q in range(n_in if way else n_out):
+                z = np.int64(work.groups[way, q])
+                a, b = (z, group) if way else (group, z)
+                flow.counts[a, b] += sign * work.counts[way, z]
+                flow.mass[k + a, b] += sign * work.mass[way, z]
+                start[m], end[m] = a, b
+                m += 1
+        if loop > 0.0:
+            flow.counts[group, group] += sign
+            flow.mass[k + group, group] += sign * loop
+            start[m], end[m] = group, group
+            m += 1
+    for j in range(m):
+        mass[j] = max(flow.mass[k + start[j], end[j]], 0.0) if flow.counts[start[j], end[j]] > 0 else 0.0
+    for j in range(m):
+        log[j] = fast_log2(max(mass[j], _SMALLEST))
+    for j in range(m):
+        _set_flow(flow, start[j], np.int64(end[j]), mass[j], log[j])
+
+
+@njit(**PART)
+def _into_dense(problem: Problem, table: Table, x: int, only: int, work: Work) -> None:
+    """Change of sum f(A) for each group that the state could join (or only for one); for its own, of leaving it."""
     home, into, into_f = np.int64(table.labels[x]), table.dense.into, table.dense.into_f
-    for y in range(work.gain.size):
-        sign = -1.0 if y == home else 1.0
-        total = 0.0
-        for i in range(problem.mu.size):
-            total += f(into[y, i] + sign * problem.columns[x, i]) - into_f[y, i]
-        work.change[y] = total
+    for y in range(table.size.size):
+        if only < 0 or y in (home, only):
+            sign = -1.0 if y == home else 1.0
+            total = 0.0
+            for i in range(problem.mu.size):
+                total += f(into[y, i] + sign * problem.columns[x, i]) - into_f[y, i]
+            work.into[y] = total
 
 
 @njit(**PART)
 def _into_lists(problem: Problem, table: Table, x: int, work: Work) -> None:
     """Do the same in the sparse layout, up to a constant: minus it for the others, plus it for the own group."""
     home, lists, buffer, group = table.labels[x], table.lists, work.buffer, work.buffer_group
-    work.change[:] = 0.0
+    work.into[:] = 0.0
     filled, constant = np.uint64(0), 0.0
     for p in range(problem.indptr[x], problem.indptr[x + 1]):
         # Unsigned, because signed subscripts are tested for wrapping around, which keeps this from vectorising.
@@ -544,17 +526,17 @@ def _into_lists(problem: Problem, table: Table, x: int, work: Work) -> None:
                 group[filled + e] = lists.group[b, e]
             filled += np.uint64(4)
             if filled == np.uint64(group.size):
-                _flush(work, filled)
+                _flush(work, filled, work.into)
                 filled = np.uint64(0)
-    _flush(work, filled)
-    work.change[home] += constant
+    _flush(work, filled, work.into)
+    work.into[home] += constant
 
 
 @njit(**PART)
-def _into_pair(problem: Problem, table: Table, x: int, mate: int, work: Work) -> None:
+def _into_pair(problem: Problem, table: Table, x: int, only: int, work: Work) -> None:
     """Do the same for the own group and one other alone."""
     home, lists = table.labels[x], table.lists
-    change_home, change_mate = 0.0, 0.0
+    change_home, change_other = 0.0, 0.0
     for p in range(problem.indptr[x], problem.indptr[x + 1]):
         i, mass, mass_f = problem.indices[p], problem.mass[p, 0], problem.mass[p, 1]
         change_home += mass_f
@@ -564,52 +546,70 @@ def _into_pair(problem: Problem, table: Table, x: int, mate: int, work: Work) ->
             if y == home:
                 rest = lists.value[b, 0, place] - mass if lists.counts[b, place] > 1 else 0.0
                 change_home += f(rest) - lists.value[b, 1, place]
-            elif y == mate:
-                change_mate += f(lists.value[b, 0, place] + mass) - lists.value[b, 1, place] - mass_f
-    work.change[home] = change_home
-    work.change[mate] = change_mate
+            elif y == only:
+                change_other += f(lists.value[b, 0, place] + mass) - lists.value[b, 1, place] - mass_f
+    work.into[home] = change_home
+    work.into[only] = change_other
 
 
 @njit(**PART)
-def _evaluate(
-    problem: Problem, table: Table, beta: float, x: int, mate: int, exact: bool, work: Work
-) -> bool:
-    """Fill ``work.gain`` with the change of the cost if state x moved to each group; its own gets 0.
+def _leave(
+    problem: Problem, table: Table, beta: float, x: int, only: int, work: Work
+) -> tuple[float, int, int]:
+    """Change of the cost when state x leaves its group and goes nowhere; the numbers of groups it is linked with.
 
-    Returns whether that is exact; if not (and ``exact`` did not ask for it), some gains are only bounded from
-    below, which is enough to see that nothing pays.
+    Prepares what the price of joining another group is made of, for every group or only for one.
     """
-    home, mu, gain, nu = np.int64(table.labels[x]), problem.mu[x], work.gain, table.nu
-    if mu * table.nu_inverse[0] < _SHORT_SERIES:
-        for y in range(gain.size):
-            gain[y] = mu * (nu[LOG, y] + LOG2_E * short_series(mu * nu[INVERSE, y]))
-    elif mu * table.nu_inverse[0] < _LONG_SERIES:
-        for y in range(gain.size):
-            gain[y] = mu * (nu[LOG, y] + LOG2_E * long_series(mu * nu[INVERSE, y]))
-    else:
-        for y in range(gain.size):
-            gain[y] = f(nu[MASS, y] + mu) - nu[MASS, y] * nu[LOG, y]
-    gain[home] = f(nu[MASS, home]) - (f(nu[MASS, home] - mu) if table.size[home] > 1 else 0.0)
+    home, mu = np.int64(table.labels[x]), problem.mu[x]
+    price = (f(table.nu[MASS, home] - mu) if table.size[home] > 1 else 0.0) - f(table.nu[MASS, home])
+    n_out, n_in = 0, 0
     if beta != 0.5:
         if problem.columns.size > 0:
-            _into_dense(problem, table, x, work)
-        elif mate < 0:
+            _into_dense(problem, table, x, only, work)
+        elif only < 0:
             _into_lists(problem, table, x, work)
         else:
-            _into_pair(problem, table, x, mate, work)
-        weight = 1.0 - 2.0 * beta
-        for y in range(gain.size):
-            gain[y] += weight * work.change[y]
-        gain[home] -= 2.0 * weight * work.change[home]
-    is_exact = True
+            _into_pair(problem, table, x, only, work)
+        price += (1.0 - 2.0 * beta) * work.into[home]
     if beta != 1.0:
-        is_exact = _flow_changes(problem, table, x, exact, work)
+        n_out, n_in = _collect_flow(problem, table, x, work)
+        price -= (1.0 - beta) * _leave_flow(table.flow, home, problem.loops[x], work, n_out, n_in)
+    return price, n_out, n_in
+
+
+@njit(**PART)
+def _join(
+    problem: Problem, table: Table, beta: float, x: int, y: int, work: Work, n_out: int, n_in: int
+) -> float:
+    """Change of the cost when state x, which has left its group, joins group y."""
+    price = f(table.nu[MASS, y] + problem.mu[x]) - table.nu[MASS, y] * table.nu[LOG, y]
+    if beta != 0.5:
+        price += (1.0 - 2.0 * beta) * work.into[y]
+    if beta != 1.0:
+        home = np.int64(table.labels[x])
+        price -= (1.0 - beta) * _join_flow(table.flow, home, y, problem.loops[x], work, n_out, n_in)
+    return price
+
+
+@njit(**PART)
+def _bound(
+    problem: Problem, table: Table, beta: float, x: int, everywhere: bool, work: Work, n_out: int, n_in: int
+) -> None:
+    """Fill ``work.gain`` with lower bounds of the price of joining each group; infinite for the own one."""
+    mu, gain, mass, log = problem.mu[x], work.gain, table.nu[MASS], table.nu[LOG]
+    if beta != 1.0:
+        _bound_flow(table.flow, problem.loops[x], everywhere, work, n_out, n_in)
+    into, into_weight = work.into, 1.0 - 2.0 * beta
+    change, change_weight = work.change, 1.0 - beta
+    if _NEAR * mu < table.nu_least[0]:
         for y in range(gain.size):
-            gain[y] -= (1.0 - beta) * work.change[y]
-    stay = gain[home]
-    for y in range(gain.size):
-        gain[y] -= stay
-    return is_exact
+            gain[y] = mu * (log[y] + LOG2_E) + into_weight * into[y] - change_weight * change[y]
+    else:
+        for y in range(gain.size):
+            rise = f(mass[y] + mu) - mass[y] * log[y]
+            gain[y] = rise + into_weight * into[y] - change_weight * change[y]
+    gain[table.labels[x]] = np.inf
+    gain[table.size.size :] = np.inf
 
 
 @njit(**PART)
@@ -635,14 +635,30 @@ def _move_dense(problem: Problem, table: Table, beta: float, x: int, home: int, 
 
 
 @njit(**PART)
-def _move(problem: Problem, table: Table, beta: float, x: int, y: int, work: Work) -> None:
+def _move_lists(problem: Problem, table: Table, x: int, home: int, y: int, work: Work) -> None:
+    lists, places, argument, k, m = table.lists, work.places, work.buffer[0], table.size.size, 0
+    for p in range(problem.indptr[x], problem.indptr[x + 1]):
+        i, mass, mass_f = np.int64(problem.indices[p]), problem.mass[p, 0], problem.mass[p, 1]
+        for place in _swap_in_list(lists, i, home, y, mass, mass_f, k):
+            if place >= 0:
+                places[m] = place
+                m += 1
+        if m > places.size - 2 or p == problem.indptr[x + 1] - 1:
+            for j in range(m):
+                argument[j] = lists.value[places[j] >> 2, 0, places[j] & 3]
+            for j in range(m):
+                argument[j] = f(argument[j])
+            for j in range(m):
+                lists.value[places[j] >> 2, 1, places[j] & 3] = argument[j]
+            m = 0
+
+
+@njit(**PART)
+def _move(problem: Problem, table: Table, beta: float, x: int, y: int, work: Work, n_out: int, n_in: int) -> None:
     """Carry state x over to group y in every sum."""
     home, mu, nu = np.int64(table.labels[x]), problem.mu[x], table.nu
     if beta != 1.0:
-        n_out, n_in = _collect_flow(problem, table, x, work)
-        _join_flow(table.flow, home, problem.loops[x], -1, work, n_out, n_in)
-        _join_flow(table.flow, y, problem.loops[x], 1, work, n_out, n_in)
-        _forget_flow(work, n_out, n_in)
+        _move_flow(table.flow, home, y, problem.loops[x], work, n_out, n_in)
     table.size[home] -= 1
     table.size[y] += 1
     _set_nu(table, home, max(nu[MASS, home] - mu, 0.0) if table.size[home] > 0 else 0.0)
@@ -651,9 +667,7 @@ def _move(problem: Problem, table: Table, beta: float, x: int, y: int, work: Wor
     if problem.columns.size > 0:
         _move_dense(problem, table, beta, x, home, y)
     else:
-        for p in range(problem.indptr[x], problem.indptr[x + 1]):
-            i, mass, mass_f = np.int64(problem.indices[p]), problem.mass[p, 0], problem.mass[p, 1]
-            _swap_in_list(table.lists, i, home, y, mass, mass_f, table.size.size)
+        _move_lists(problem, table, x, home, y, work)
 
 
 @njit(**PART)
@@ -666,28 +680,13 @@ def _prefetch(problem: Problem, table: Table, order: Ints, j: int) -> None:
             prefetch(lists.bounds, np.uint64(problem.indices[p]))
         x = order[min(j + 1, last)]
         for p in range(problem.indptr[x], problem.indptr[x + 1]):
-            first = np.uint64(lists.bounds[np.uint64(problem.indices[p]), 0])
-            prefetch(lists.value, first)
+            i = np.uint64(problem.indices[p])
+            first, more = np.uint64(lists.bounds[i, 0]), np.uint64((lists.bounds[i, 1] - 1) >> 2)
             prefetch(lists.group, first)
-
-
-@njit(**PART)
-def _best_group(gain: Floats, home: int) -> int:
-    """Find the cheapest other group, the lowest number among equals; ``home`` if there is no other."""
-    # Even and odd ones apart, so that one comparison need not wait for the other.
-    even, odd = home, home
-    least_even, least_odd = np.inf, np.inf
-    for y in range(0, gain.size - 1, 2):
-        if gain[y] < least_even and y != home:
-            even, least_even = y, gain[y]
-        if gain[y + 1] < least_odd and y + 1 != home:
-            odd, least_odd = y + 1, gain[y + 1]
-    last = gain.size - 1
-    if last & 1 == 0 and gain[last] < least_even and last != home:
-        even, least_even = last, gain[last]
-    if least_even == least_odd:
-        return min(even, odd)
-    return even if least_even < least_odd else odd
+            # Most lists have at most three blocks.
+            prefetch(lists.value, first)
+            prefetch(lists.value, first + (more >> np.uint64(1)))
+            prefetch(lists.value, first + more)
 
 
 @njit(**KERNEL)
@@ -703,6 +702,9 @@ def visit(
 ) -> tuple[int, int, float]:
     """Look at states one by one and do with them what the rule says.
 
+    The best group is found without the price of each: the one with the lowest bound is priced, again and again,
+    until the cheapest price is below every bound that is left. Among equals the lowest number wins.
+
     Returns the number of moves, the state that is cheapest to move to the target (for ``LOOK``), and the change of
     the cost (for ``LOOK``, what that move would change). All that moves states goes through here, so that the
     large functions above are compiled into one place.
@@ -714,21 +716,40 @@ def visit(
         if (table.size[home] == 1 and rule not in (MAY_EMPTY, FORCE)) or (rule == LOOK and home == target):
             continue
         _prefetch(problem, table, order, j)
-        mate = home ^ 1 if rule == IN_PAIRS else _NOWHERE
-        exact = rule not in (SETTLE, MAY_EMPTY)
+        only = home ^ 1 if rule == IN_PAIRS else target
+        leave, n_out, n_in = _leave(problem, table, beta, x, only, work)
+        enough = np.inf if rule in (FORCE, LOOK) else -tolerance - leave
+        best, least, priced = _NOWHERE, enough, 0
+        everywhere = table.size.size <= _MANY_GROUPS
         while True:
-            is_exact = _evaluate(problem, table, beta, x, mate, exact, work)
-            best = mate if rule == IN_PAIRS else target if target >= 0 else _best_group(work.gain, home)
-            if is_exact or work.gain[best] >= -tolerance:
+            y = only
+            if only < 0:
+                if priced == 0 or (priced == _MANY_PRICES and not everywhere):
+                    everywhere |= priced > 0
+                    _bound(problem, table, beta, x, everywhere, work, n_out, n_in)
+                bound = _least(work.gain)
+                if not bound <= least:
+                    break
+                y = 0
+                while work.gain[y] != bound:
+                    y += 1
+                if bound == least and y > best:
+                    break
+            price = _join(problem, table, beta, x, y, work, n_out, n_in)
+            if price < least or (price == least and y < best):
+                best, least = y, price
+            if only >= 0:
                 break
-            exact = True
+            work.gain[y] = np.inf
+            priced += 1
         if rule == LOOK:
-            if work.gain[target] < change:
-                chosen, change = x, work.gain[target]
-        elif best != home and (rule == FORCE or work.gain[best] < -tolerance):
-            change += work.gain[best]
-            _move(problem, table, beta, x, best, work)
+            if leave + least < change:
+                chosen, change = x, leave + least
+        elif best >= 0:
+            change += leave + least
+            _move(problem, table, beta, x, best, work, n_out, n_in)
             moves += 1
+        _forget_flow(work, n_out, n_in)
     return moves, chosen, change
 
 

@@ -1,6 +1,7 @@
 """The arrays that the kernels work on, bundled.
 
-What is read together lies together: a logarithm is cheaper than a cache miss.
+What is read together lies together: a logarithm is cheaper than a cache miss. Rows over the k groups have a width
+that is a multiple of the vector length, with zeros behind the groups.
 """
 
 from __future__ import annotations
@@ -14,8 +15,8 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Shorts = NDArray[np.int32]
 
-# Planes of Flow and of nu
-MASS, LOG, INVERSE = 0, 1, 2
+# Planes of nu
+MASS, LOG = 0, 1
 
 
 class Problem(NamedTuple):
@@ -46,7 +47,7 @@ class Dense(NamedTuple):
 class Lists(NamedTuple):
     """The non-zero entries of A, row by row, in no order, in blocks of four that fill a cache line.
 
-    What is free in a block has the group number k, and mass and count 0.
+    What is free in a block has a group number of k or more, and mass and count 0.
     """
 
     bounds: Ints  # (n, 2) first block of the list of a state, and its length; behind it is room for all it can hold
@@ -56,15 +57,16 @@ class Lists(NamedTuple):
 
 
 class Flow(NamedTuple):
-    """B with what its changes need: mass, log2(mass) (any value where empty) and 1 / mass."""
+    """B by columns, by rows, and its diagonal: what may happen to it when a state is added is a matter of rows.
 
-    rows: Floats  # (k, 3, k) [y, plane, z]
-    columns: Floats  # (k, 3, k) [z, plane, y]
-    rows_inverse: Floats  # (k,) at least the largest inverse in each row
-    columns_inverse: Floats
-    rows_most: Floats  # (k,) at least the largest mass in each row, the diagonal left out
-    columns_most: Floats
-    counts: Ints  # (k, k) transitions behind each entry
+    Row z is the mass from each group to z, row k + z that from z to each group, row 2 k that within each group.
+    """
+
+    mass: Floats  # (2 k + 1, width)
+    log: Floats  # (2 k + 1, width) log2(mass), any value where that is empty
+    least: Floats  # (2 k + 1,) at most the least mass of each row
+    most: Floats  # (2 k + 1,) at least the largest mass of each row, without that within the group
+    counts: Ints  # (k, k) transitions from y to z
 
 
 class Table(NamedTuple):
@@ -72,8 +74,8 @@ class Table(NamedTuple):
 
     labels: Shorts  # (n,)
     size: Ints  # (k,) members of each group
-    nu: Floats  # (3, k) mass, log2(mass), 1 / mass of each group
-    nu_inverse: Floats  # (1,) at least the largest inverse
+    nu: Floats  # (2, width) mass and log2(mass) of each group
+    nu_least: Floats  # (1,) at most the least mass
     dense: Dense
     lists: Lists
     flow: Flow
@@ -84,10 +86,14 @@ class Table(NamedTuple):
 class Work(NamedTuple):
     """Scratch space of one evaluation; masses and counts are zero between evaluations."""
 
-    gain: Floats  # (k,) out: change of the cost if the state moved to each group
-    change: Floats  # (k + 1,) change of sum f(A), or of sum f(B); what free entries add goes to the last
+    gain: Floats  # (width,) lower bounds of the price of joining each group
+    change: Floats  # (width,) change of sum f(B)
+    into: Floats  # (width,) change of sum f(A); what free entries add goes behind the groups
     mass: Floats  # (2, k) mass from the state to each group and back, itself left out
     counts: Ints  # (2, k) transitions behind them
     groups: Shorts  # (2, k) the groups with a count
     buffer: Floats  # (2, size) argument of f and what is subtracted
     buffer_group: Shorts
+    places: Ints  # (size,) entries to be brought up to date
+    row: Ints  # (2 k + 4,) rows of B that the state adds to
+    weight: Floats  # (2 k + 4,) and what it adds
