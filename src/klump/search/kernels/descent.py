@@ -22,8 +22,8 @@ import numpy as np
 from numba import njit
 
 from klump.search.kernels import options
-from klump.search.kernels.prefetch import prefetch
 from klump.search.kernels.tables import LOG, MASS, Floats, Flow, Ints, Lists, Problem, Table, Work
+from klump.search.kernels.vectors import add_block, prefetch
 
 # Nothing is allocated here, so nothing needs counting; reference counts would take most of a sweep's time.
 PART: dict[str, Any] = {"error_model": "numpy", "fastmath": options.FAST, "_nrt": False, "forceinline": True}
@@ -134,7 +134,9 @@ def _free(lists: Lists, block: int, place: int, k: int) -> None:
 
 
 @njit(**PART)
-def _swap_in_list(lists: Lists, i: int, home: int, y: int, mass: float, mass_f: float, k: int) -> tuple[int, int]:
+def _swap_in_list(
+    lists: Lists, i: int, home: int, y: int, mass: float, mass_f: float, k: int
+) -> tuple[int, int]:
     """One transition of state i now leads to group y instead of home; the places whose f(A) is out of date."""
     first, length = lists.bounds[i, 0], lists.bounds[i, 1]
     old, new = -1, -1
@@ -510,20 +512,16 @@ def _into_dense(problem: Problem, table: Table, x: int, only: int, work: Work) -
 @njit(**PART)
 def _into_lists(problem: Problem, table: Table, x: int, work: Work) -> None:
     """Do the same in the sparse layout, up to a constant: minus it for the others, plus it for the own group."""
-    home, lists, buffer, group = table.labels[x], table.lists, work.buffer, work.buffer_group
+    home, lists, group = table.labels[x], table.lists, work.buffer_group
+    argument, minus = work.buffer[0], work.buffer[1]
     work.into[:] = 0.0
     filled, constant = np.uint64(0), 0.0
     for p in range(problem.indptr[x], problem.indptr[x + 1]):
-        # Unsigned, because signed subscripts are tested for wrapping around, which keeps this from vectorising.
         i, mass, mass_f = np.uint64(problem.indices[p]), problem.mass[p, 0], problem.mass[p, 1]
         constant += mass_f
         first = np.uint64(lists.bounds[i, 0])
         for b in range(first, first + np.uint64((lists.bounds[i, 1] + 3) >> 2)):
-            for e in range(np.uint64(4)):
-                own = lists.group[b, e] == home
-                buffer[0, filled + e] = lists.value[b, 0, e] + (-mass if own else mass)
-                buffer[1, filled + e] = lists.value[b, 1, e] + (0.0 if own else mass_f)
-                group[filled + e] = lists.group[b, e]
+            add_block(lists.value, lists.group, b, home, mass, mass_f, argument, minus, group, filled)
             filled += np.uint64(4)
             if filled == np.uint64(group.size):
                 _flush(work, filled, work.into)
@@ -654,7 +652,9 @@ def _move_lists(problem: Problem, table: Table, x: int, home: int, y: int, work:
 
 
 @njit(**PART)
-def _move(problem: Problem, table: Table, beta: float, x: int, y: int, work: Work, n_out: int, n_in: int) -> None:
+def _move(
+    problem: Problem, table: Table, beta: float, x: int, y: int, work: Work, n_out: int, n_in: int
+) -> None:
     """Carry state x over to group y in every sum."""
     home, mu, nu = np.int64(table.labels[x]), problem.mu[x], table.nu
     if beta != 1.0:
@@ -722,7 +722,7 @@ def visit(
         best, least, priced = _NOWHERE, enough, 0
         everywhere = table.size.size <= _MANY_GROUPS
         while True:
-            y = only
+            y: int = only
             if only < 0:
                 if priced == 0 or (priced == _MANY_PRICES and not everywhere):
                     everywhere |= priced > 0
