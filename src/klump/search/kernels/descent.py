@@ -465,7 +465,8 @@ def _bound_flow(flow: Flow, loop: float, everywhere: bool, work: Work, n_out: in
             out, into = work.mass[0, y], work.mass[1, y]
             meet = loop * (out + into) + out * into
             if meet > 0.0 and (side == 0 or out == 0.0):
-                work.change[y] += LOG2_E * meet / flow.mass[2 * flow.counts.shape[0], y]
+                within = flow.mass[2 * flow.counts.shape[0], y]
+                work.change[y] += LOG2_E * meet / within if within > 0.0 else np.inf
 
 
 @njit(**PART)
@@ -722,7 +723,7 @@ def visit(
         best, least, priced = _NOWHERE, enough, 0
         everywhere = table.size.size <= _MANY_GROUPS
         while True:
-            y: int = only
+            y: int | np.int64 = only
             if only < 0:
                 if priced == 0 or (priced == _MANY_PRICES and not everywhere):
                     everywhere |= priced > 0
@@ -737,7 +738,7 @@ def visit(
                     break
             price = _join(problem, table, beta, x, y, work, n_out, n_in)
             if price < least or (price == least and y < best):
-                best, least = y, price
+                best, least = np.int64(y), price
             if only >= 0:
                 break
             work.gain[y] = np.inf
