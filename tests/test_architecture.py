@@ -7,7 +7,18 @@ import pytest
 
 SOURCE = Path(__file__).parents[1] / "src" / "klump"
 # Later rooms may import earlier ones.
-ROOMS = ["errors", "information", "sources", "chain", "files", "search", "guarantees", "aggregation", "cli"]
+ROOMS = [
+    "errors",
+    "information",
+    "sources",
+    "chain",
+    "files",
+    "search",
+    "guarantees",
+    "aggregation",
+    "experiments",
+    "cli",
+]
 # What builds finished chains for the user stands in sources, but calls the chain lazily, inside functions.
 ALLOWED_BACK = {("sources", "chain")}
 HEAVY = {"numba", "sklearn", "matplotlib", "rich", "joblib", "pandas", "networkx"}
