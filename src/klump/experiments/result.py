@@ -54,6 +54,9 @@ def judge(
 ) -> Verdict:
     """Compare two means by their combined standard error.
 
+    If they agree, both samples are drawn from one law, so both standard errors come from the larger of the two
+    standard deviations: a few trials that all succeed say little about how often others fail.
+
     ``better`` says in which direction a difference is an improvement; without it every difference beyond
     the band is a disagreement. A floor of 1e-9 keeps two constants that differ by rounding from disagreeing.
 
@@ -64,13 +67,18 @@ def judge(
     >>> judge("ARI", "default", Sample(0.77, 0.26, 250), Sample(0.99, 0.02, 250), better="higher").outcome
     'better'
     """
-    band = max(STANDARD_ERRORS * math.hypot(paper.error, found.error), 1e-9)
+    spread = max(paper.std, found.std)
+    error = spread * math.sqrt(1 / paper.size + 1 / found.size)
+    band = max(STANDARD_ERRORS * error, 1e-9)
     difference = found.mean - paper.mean
     outcome: Outcome = "agrees"
     if abs(difference) > band:
         improved = difference < 0 if better == "lower" else difference > 0
         outcome = "better" if better is not None and improved else "differs"
-    explained = f"{STANDARD_ERRORS:g} combined standard errors of {paper.size} and {found.size} trials"
+    explained = (
+        f"{STANDARD_ERRORS:g} combined standard errors of {paper.size} and {found.size} trials, "
+        f"by the larger standard deviation"
+    )
     return Verdict(
         what, mode, paper.mean, found.mean, band, outcome, f"{explained}; {reason}" if reason else explained
     )
