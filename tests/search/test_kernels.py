@@ -59,6 +59,7 @@ class Search:
         leave, *links = descent._leave(*state, -1, self.work)
         descent._bound(*state, everywhere, self.work, *links)
         bounds = leave + self.work.gain[: self.k]
+        leave += descent._roughness(*state, self.work)
         gains = [leave + descent._join(*state, y, self.work, *links) for y in range(self.k)]
         descent._forget_flow(self.work, *links)
         gains[self.table.labels[x]] = 0.0

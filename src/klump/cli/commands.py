@@ -11,7 +11,7 @@ import click
 from klump.errors import KlumpError
 
 # One module each, with a function `command`, in the order in which help lists them.
-COMMANDS = ("info", "aggregate", "path", "score")
+COMMANDS = ("info", "aggregate", "path", "score", "reproduce")
 
 INTERRUPTED = 130  # what shells report for a program that Ctrl-C ended
 
@@ -53,20 +53,31 @@ class LazyGroup(click.Group):
             return ctx.exit(INTERRUPTED)
 
 
-class ChainCommand(click.Command):
-    """A command on a file, whose errors are one line that names the file."""
+class PlainCommand(click.Command):
+    """A command whose errors are one line."""
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; bad data ends it with status 1."""
-        paths = [ctx.params[name] for name in ("file", "labels") if name in ctx.params]
         try:
             return super().invoke(ctx)
         except KlumpError as error:
             message = str(error)
         except MemoryError:
             message = "there is not enough memory for this chain"
-        click.echo(f"klump: error: {about_file(message, paths)}", err=True)
+        click.echo(f"klump: error: {self.explained(message, ctx)}", err=True)
         return ctx.exit(1)
+
+    def explained(self, message: str, ctx: click.Context) -> str:
+        """Put a message of the library in words of the command line."""
+        return message
+
+
+class ChainCommand(PlainCommand):
+    """A command on a file, whose errors name the file."""
+
+    def explained(self, message: str, ctx: click.Context) -> str:
+        """Name the file, and options instead of arguments."""
+        return about_file(message, [ctx.params[name] for name in ("file", "labels") if name in ctx.params])
 
 
 def about_file(message: str, paths: list[str]) -> str:

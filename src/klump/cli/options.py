@@ -39,26 +39,45 @@ def _not_zero(ctx: click.Context, param: click.Parameter, value: int | None) -> 
     return value
 
 
-_SEARCH = (
-    click.option(
-        "--n-init", metavar="N", type=click.IntRange(1), default=20, show_default=True, help="Restarts."
-    ),
-    click.option(
+def seed_option(function: Function) -> Function:
+    """Take a random seed."""
+    option = click.option(
         "--seed", metavar="S", type=click.IntRange(0), default=0, show_default=True, help="Random seed."
-    ),
-    click.option(
+    )
+    return option(function)
+
+
+def jobs_option(default: int | None = None) -> Callable[[Function], Function]:
+    """Take a number of processors; None is joblib's default, which is one."""
+    shown = "all" if default == -1 else "1"
+    return click.option(
         "--jobs",
         "-j",
         metavar="J",
         type=int,
+        default=default,
         callback=_not_zero,
-        help="Processors to use; -1 for all.  [default: 1]",
+        help=f"Processors to use; -1 for all.  [default: {shown}]",
+    )
+
+
+def quiet_option(function: Function) -> Function:
+    """Take whether to be silent on stderr."""
+    option = click.option("--quiet", "-q", is_flag=True, help="No progress and no remarks on stderr.")
+    return option(function)
+
+
+_SEARCH = (
+    click.option(
+        "--n-init", metavar="N", type=click.IntRange(1), default=20, show_default=True, help="Restarts."
     ),
+    seed_option,
+    jobs_option(),
 )
 
 _PRINTING = (
     click.option("--json", "as_json", is_flag=True, help="Print JSON instead of tables."),
-    click.option("--quiet", "-q", is_flag=True, help="No progress and no remarks on stderr."),
+    quiet_option,
 )
 
 

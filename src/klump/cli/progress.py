@@ -1,4 +1,4 @@
-"""What a user sees on stderr while a search runs."""
+"""What a user sees on stderr while klump works."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
-from typing import Any
+from typing import Any, Self
 
 import click
 
@@ -18,25 +18,25 @@ _PATIENCE = 1.0
 _COMPILING = "klump: compiling kernels, once; this takes about half a minute"
 
 
-class SearchProgress:
-    """A progress bar with the best cost so far, shown on a terminal once a search takes over a second.
+class Bars:
+    """Progress bars, one for each named piece of work, shown on a terminal once it takes over a second.
 
-    Where stderr is not a terminal, one line at the end says how long the search took.
+    A subclass says what stands in a line, and what is said at the end where stderr is not a terminal.
     """
 
     def __init__(self, *, quiet: bool, patience: float = _PATIENCE, console: Any = None) -> None:
         self._quiet = quiet
         self._patience = patience
         self._console = console
-        self._bar: Any = None
-        self._task: Any = None
-        self._state: dict[str, Any] = {"completed": 0, "total": None, "best": "..."}
+        self._bars: Any = None
+        self._tasks: dict[str, Any] = {}
+        self._states: dict[str, dict[str, Any]] = {}
         self._lock = threading.Lock()
         # A thread of its own, because the first start alone may take longer than anybody's patience.
         self._timer = threading.Timer(patience, self._show)
         self._timer.daemon = True
 
-    def __enter__(self) -> SearchProgress:
+    def __enter__(self) -> Self:
         self._begin = time.perf_counter()
         if not self._quiet and self._is_terminal():
             self._timer.start()
@@ -46,29 +46,40 @@ class SearchProgress:
         self._timer.cancel()
         if self._timer.ident is not None:
             self._timer.join()
-        seconds = time.perf_counter() - self._begin
-        if self._bar is not None:
-            self._bar.stop()
-        elif seconds >= self._patience and not self._quiet and exception[0] is None:
-            done, best = self._state["completed"], self._state["best"]
-            click.echo(f"klump: searched for {seconds:.1f} s, {done} steps, best cost {best}", err=True)
-
-    def update(self, done: int, total: int, best_cost: float) -> None:
-        """Take the state of the search: what ``klump.aggregate`` calls back with."""
-        with self._lock:
-            self._state = {"completed": done, "total": total, "best": f"{max(best_cost, 0.0):.6f}"}
-            if self._bar is not None:
-                self._bar.update(self._task, **self._state)
+        if self._bars is not None:
+            self._bars.stop()
+        elif exception[0] is None:
+            self._conclude(time.perf_counter() - self._begin)
 
     def say(self, message: str) -> None:
-        """Print a line on stderr, above the bar if there is one."""
+        """Print a line on stderr, above the bars if there are any."""
         if self._quiet:
             return
         with self._lock:
-            if self._bar is not None:
-                self._bar.console.print(message)
+            if self._bars is not None:
+                self._bars.console.print(message)
             else:
                 click.echo(message, err=True)
+
+    def _columns(self) -> tuple[Any, ...]:
+        """What stands in a line, as columns of rich; ``task.fields`` has what :meth:`_advance` was given."""
+        raise NotImplementedError
+
+    def _conclude(self, seconds: float) -> None:
+        """Say how it went, where no bars were shown."""
+
+    def _advance(self, name: str, **state: Any) -> None:
+        with self._lock:
+            self._states[name] = state
+            if self._bars is not None:
+                self._draw(name)
+
+    def _draw(self, name: str) -> None:
+        state = self._states[name]
+        if name in self._tasks:
+            self._bars.update(self._tasks[name], **state)
+        else:
+            self._tasks[name] = self._bars.add_task(name, **state)
 
     def _is_terminal(self) -> bool:
         if self._console is not None:
@@ -77,22 +88,79 @@ class SearchProgress:
 
     def _show(self) -> None:
         from rich.console import Console
-        from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+        from rich.progress import Progress
 
         console = self._console or Console(stderr=True, markup=False, highlight=False)
-        columns = (
-            TextColumn("searching"),
-            BarColumn(bar_width=24),
-            TextColumn("{task.percentage:>3.0f} %"),
-            TimeElapsedColumn(),
-            TextColumn("best cost {task.fields[best]}"),
-        )
-        # Transient: the bar is gone when the result stands on the screen.
-        bar = Progress(*columns, console=console, transient=True)
+        # Transient: the bars are gone when the result stands on the screen.
+        bars = Progress(*self._columns(), console=console, transient=True)
         with self._lock:
-            self._task = bar.add_task("", **self._state)
-            bar.start()
-            self._bar = bar
+            self._bars = bars
+            for name in self._states:
+                self._draw(name)
+            bars.start()
+
+
+class SearchProgress(Bars):
+    """A progress bar with the best cost so far.
+
+    Where stderr is not a terminal, one line at the end says how long the search took.
+    """
+
+    def __init__(self, *, quiet: bool, patience: float = _PATIENCE, console: Any = None) -> None:
+        super().__init__(quiet=quiet, patience=patience, console=console)
+        self._advance("searching", completed=0, total=None, best="...")
+
+    def update(self, done: int, total: int, best_cost: float) -> None:
+        """Take the state of the search: what ``klump.aggregate`` calls back with."""
+        self._advance("searching", completed=done, total=total, best=f"{max(best_cost, 0.0):.6f}")
+
+    def _columns(self) -> tuple[Any, ...]:
+        from rich.progress import TextColumn, TimeElapsedColumn
+
+        return (*_bar(), TimeElapsedColumn(), TextColumn("best cost {task.fields[best]}"))
+
+    def _conclude(self, seconds: float) -> None:
+        if seconds >= self._patience:
+            state = self._states["searching"]
+            steps, best = state["completed"], state["best"]
+            self.say(f"klump: searched for {seconds:.1f} s, {steps} steps, best cost {best}")
+
+
+class ExperimentProgress(Bars):
+    """A progress bar for each experiment.
+
+    Where stderr is not a terminal, a line at the end of each says how long it took.
+    """
+
+    @contextmanager
+    def running(self, name: str) -> Iterator[None]:
+        """Show one experiment while it runs."""
+        begin = time.perf_counter()
+        self._advance(name, completed=0, total=None)
+        yield
+        total = self._states[name]["total"] or 1
+        self._advance(name, completed=total, total=total)
+        if not self._is_terminal():
+            self.say(f"klump: {name}: done in {time.perf_counter() - begin:.1f} s")
+
+    def update(self, name: str, done: int, total: int) -> None:
+        """Take the state of an experiment: what ``klump.experiments`` calls back with."""
+        self._advance(name, completed=done, total=total)
+
+    def _columns(self) -> tuple[Any, ...]:
+        from rich.progress import MofNCompleteColumn, TimeElapsedColumn
+
+        return (*_bar(), MofNCompleteColumn(), TimeElapsedColumn())
+
+
+def _bar() -> tuple[Any, ...]:
+    from rich.progress import BarColumn, TextColumn
+
+    return (
+        TextColumn("{task.description}"),
+        BarColumn(bar_width=24),
+        TextColumn("{task.percentage:>3.0f} %"),
+    )
 
 
 @contextmanager
@@ -103,7 +171,7 @@ def search_progress(*, quiet: bool) -> Iterator[SearchProgress]:
 
 
 @contextmanager
-def compilation_announced(progress: SearchProgress) -> Iterator[None]:
+def compilation_announced(progress: Bars) -> Iterator[None]:
     """Say so when kernels are compiled; nothing happens when they come from numba's cache."""
     events: Any = import_module("numba.core.event")
 

@@ -22,7 +22,7 @@ def document(schema: str, source: ChainInput, chain: MarkovChain, **content: Any
     return {
         "schema": f"klump/{schema}/1",
         "klump": __version__,
-        "versions": {"python": platform.python_version()} | _versions("numpy", "scipy", "numba"),
+        "versions": versions("numpy", "scipy", "numba"),
         "input": source.record(chain),
         **content,
     }
@@ -96,8 +96,9 @@ def bisimulation(agg: Aggregation) -> dict[str, float] | None:
     return {"epsilon": found.epsilon, "bound": found.bound, "mean": found.mean}
 
 
-def _versions(*packages: str) -> dict[str, str | None]:
-    found: dict[str, str | None] = {}
+def versions(*packages: str) -> dict[str, str | None]:
+    """Versions of Python and of packages; None for one that is not installed."""
+    found: dict[str, str | None] = {"python": platform.python_version()}
     for package in packages:
         try:
             found[package] = version(package)

@@ -64,11 +64,12 @@ def make_table(problem: Problem, labels: NDArray[Any], n_groups: int) -> Table:
     return Table(
         np.array(labels, dtype=np.int32),
         np.zeros(k, dtype=np.int64),
-        np.zeros((2, _width(k))),
-        np.zeros(1),
+        np.zeros((3, _width(k))),
         Dense(
             np.zeros(dense_shape),
             np.zeros(dense_shape),
+            np.zeros(dense_shape),
+            np.zeros(k, dtype=np.int64),
             np.zeros(dense_shape, dtype=np.int32),
             np.zeros(dense_shape),
             np.zeros(dense_shape, dtype=np.int32),

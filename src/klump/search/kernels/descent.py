@@ -22,7 +22,7 @@ import numpy as np
 from numba import njit
 
 from klump.search.kernels import options
-from klump.search.kernels.tables import LOG, MASS, Floats, Flow, Ints, Lists, Problem, Table, Work
+from klump.search.kernels.tables import INVERSE, LOG, MASS, Dense, Floats, Flow, Ints, Lists, Problem, Table, Work
 from klump.search.kernels.vectors import add_block, prefetch
 
 # Nothing is allocated here, so nothing needs counting; reference counts would take most of a sweep's time.
@@ -42,6 +42,8 @@ SETTLE, MAY_EMPTY, IN_PAIRS, LOOK, FORCE = (np.int64(rule) for rule in range(5))
 _NOWHERE = np.int64(-1)
 # What a state brings is little beside an entry of B that is this many times as large.
 _NEAR = 4.0
+# One state is not little beside a group of so few: a bound of what it changes there would be too loose to be of use.
+_FEW_MEMBERS = 8
 # With more groups than this, those that a state has nothing to do with are bounded all at once; but if more than so
 # many groups then had to be priced, one by one after all.
 _MANY_GROUPS, _MANY_PRICES = 128, 8
@@ -109,7 +111,7 @@ def _set_flow(flow: Flow, y: int, z: int, mass: float, log: float) -> None:
 def _set_nu(table: Table, y: int, mass: float) -> None:
     table.nu[MASS, y] = mass
     table.nu[LOG, y] = fast_log2(max(mass, _SMALLEST))
-    table.nu_least[0] = min(table.nu_least[0], mass)
+    table.nu[INVERSE, y] = 1.0 / max(mass, _SMALLEST)
 
 
 @njit(**PART)
@@ -200,10 +202,22 @@ def _build_dense(problem: Problem, table: Table) -> float:
             dense.out_of_count[y, i] += problem.rows[x, i] > 0.0
     total = 0.0
     for y in range(k):
+        _refresh_dense(dense, y)
         for i in range(n):
-            dense.into_f[y, i] = f(dense.into[y, i])
-            total += dense.into_f[y, i]
+            total += dense.into[y, i] * dense.into_log[y, i]
     return total
+
+
+@njit(**PART)
+def _refresh_dense(dense: Dense, y: int) -> None:
+    """Bring what follows from the masses of a group up to date."""
+    into, log, inverse, empty = dense.into[y], dense.into_log[y], dense.into_inverse[y], 0
+    for i in range(into.size):
+        mass = max(into[i], _SMALLEST)
+        log[i] = fast_log2(mass)
+        inverse[i] = 1.0 / mass
+        empty += into[i] < _SMALLEST
+    dense.empty[y] = empty
 
 
 @njit(**PART)
@@ -252,7 +266,6 @@ def build(problem: Problem, table: Table) -> tuple[float, float, float]:
                 b, place = lists.bounds[i, 0] + (e >> 2), e & 3
                 flow.mass[k + labels[i], lists.group[b, place]] += lists.value[b, 0, place]
                 flow.counts[labels[i], lists.group[b, place]] += lists.counts[b, place]
-    table.nu_least[0] = np.inf
     flow.least[:] = np.inf
     flow.most[:] = 0.0
     flow_total, nu_total = 0.0, 0.0
@@ -377,10 +390,11 @@ def _flush(work: Work, filled: int, out: Floats) -> None:
 
 
 @njit(**PART)
-def _bound_everywhere(flow: Flow, loop: float, work: Work, n_out: int, n_in: int) -> None:
+def _bound_everywhere(flow: Flow, loop: float, exact: bool, work: Work, n_out: int, n_in: int) -> None:
     """Bound what sum f(B) gains, from above, for every group that the collected state could join.
 
-    ``f(b + r) - f(b)`` is at most ``r (log2 b + log2(e) (1 + r / 2b))``: no logarithm, unless b may be small.
+    ``f(b + r) - f(b)`` is at most ``r (log2 b + log2(e) (1 + r / 2b))``: no logarithm, unless b may be small or the
+    bound is to be exact.
     """
     change, row, weight, width = work.change, work.row, work.weight, work.change.size
     k, m, near, rest = flow.counts.shape[0], 0, 0, 0.0
@@ -394,7 +408,7 @@ def _bound_everywhere(flow: Flow, loop: float, work: Work, n_out: int, n_in: int
     change[:] = 0.0
     for j in range(m + 1):
         z, r, least = row[j], weight[j], flow.least[row[j]]
-        if _NEAR * r < least:
+        if _NEAR * r < least and not exact:
             rest += r * LOG2_E * (1.0 + 0.5 * r / least)
             row[near], weight[near] = z, r
             near += r > 0.0
@@ -448,25 +462,35 @@ def _bound_where_linked(flow: Flow, loop: float, work: Work, n_out: int, n_in: i
 
 
 @njit(**PART)
-def _bound_flow(flow: Flow, loop: float, everywhere: bool, work: Work, n_out: int, n_in: int) -> None:
+def _bound_flow(
+    flow: Flow, home: int, loop: float, everywhere: bool, exact: bool, work: Work, n_out: int, n_in: int
+) -> None:
     """Bound what sum f(B) gains when the collected state, which has left its group, joins each group.
 
-    Entries between the own and the new group gain less than that, because they have also lost something. Those
-    on the diagonal gain more, because both ways and the loop meet there: f is convex, and ``log2(e) / b`` bounds
-    its curvature.
+    Entries between the own and the new group gain less than others, because they have also lost something, and those
+    on the diagonal gain more, because both ways and the loop meet there: by the curvature of f, which is
+    ``log2(e) / b``.
     """
     if everywhere:
-        _bound_everywhere(flow, loop, work, n_out, n_in)
+        _bound_everywhere(flow, loop, exact, work, n_out, n_in)
     else:
         _bound_where_linked(flow, loop, work, n_out, n_in)
+    k = flow.counts.shape[0]
+    to_home, from_home = work.mass[0, home], work.mass[1, home]
     for side in range(2):
         for q in range(n_in if side else n_out):
             y = np.int64(work.groups[side, q])
             out, into = work.mass[0, y], work.mass[1, y]
+            if side == 1 and work.counts[0, y] > 0:
+                continue
             meet = loop * (out + into) + out * into
-            if meet > 0.0 and (side == 0 or out == 0.0):
-                within = flow.mass[2 * flow.counts.shape[0], y]
+            if meet > 0.0:
+                within = flow.mass[2 * k, y]
                 work.change[y] += LOG2_E * meet / within if within > 0.0 else np.inf
+            if from_home > 0.0:
+                work.change[y] -= LOG2_E * out * from_home / (flow.mass[k + home, y] + from_home)
+            if to_home > 0.0:
+                work.change[y] -= LOG2_E * into * to_home / (flow.mass[home, y] + to_home)
 
 
 @njit(**PART)
@@ -498,21 +522,55 @@ def _move_flow(flow: Flow, home: int, y: int, loop: float, work: Work, n_out: in
 
 
 @njit(**PART)
-def _into_dense(problem: Problem, table: Table, x: int, only: int, work: Work) -> None:
-    """Change of sum f(A) for each group that the state could join (or only for one); for its own, of leaving it."""
-    home, into, into_f = np.int64(table.labels[x]), table.dense.into, table.dense.into_f
+def _into_group(problem: Problem, table: Table, x: int, y: int) -> float:
+    """Change of sum f(A) in the dense layout when the state joins group y; if that is its own, when it leaves it."""
+    into, log, column = table.dense.into[y], table.dense.into_log[y], problem.columns[x]
+    sign = -1.0 if y == table.labels[x] else 1.0
+    total = 0.0
+    for i in range(column.size):
+        total += f(into[i] + sign * column[i]) - into[i] * log[i]
+    return total
+
+
+@njit(**PART)
+def _into_dense(problem: Problem, table: Table, x: int, from_below: bool, work: Work) -> None:
+    """Bound the same for every group, from below or from above, without a logarithm.
+
+    With ``u = r / a`` the change ``f(a + r) - f(a)`` lies between ``r (log2 a + log2(e) (1 + u / 2 - u^2 / 6))`` and
+    the same without the last term, and ``f(a - r) - f(a)`` between ``-r (log2 a + log2(e) (1 - u / 2))`` and that
+    plus ``r log2(e) u^2 / 2``.
+    """
+    home, column, dense = np.int64(table.labels[x]), problem.columns[x], table.dense
+    brought = 0.0
+    for i in range(column.size):
+        brought += column[i]
     for y in range(table.size.size):
-        if only < 0 or y in (home, only):
-            sign = -1.0 if y == home else 1.0
-            total = 0.0
-            for i in range(problem.mu.size):
-                total += f(into[y, i] + sign * problem.columns[x, i]) - into_f[y, i]
-            work.into[y] = total
+        log, inverse = dense.into_log[y], dense.into_inverse[y]
+        if y != home and (table.size[y] < _FEW_MEMBERS or dense.empty[y] > 0):
+            work.into[y] = _into_group(problem, table, x, y)
+            continue
+        first, second, third = 0.0, 0.0, 0.0
+        for i in range(column.size):
+            r = column[i]
+            u = r * inverse[i]
+            first += r * log[i]
+            second += r * u
+            third += r * u * u
+        if y == home:
+            rest = 0.5 * second - brought + (0.0 if from_below else 0.5 * third)
+            work.into[y] = LOG2_E * rest - first
+        else:
+            # No better than nothing where the state is large beside the group.
+            rest = 0.5 * second - (third / 6.0 if from_below else 0.0)
+            work.into[y] = first + LOG2_E * (brought + (rest if rest > 0.0 else 0.0))
 
 
 @njit(**PART)
 def _into_lists(problem: Problem, table: Table, x: int, work: Work) -> None:
-    """Do the same in the sparse layout, up to a constant: minus it for the others, plus it for the own group."""
+    """Change of sum f(A) in the sparse layout, for each group that the state could join; for its own, of leaving it.
+
+    Up to a constant: minus it for the others, plus it for the own group.
+    """
     home, lists, group = table.labels[x], table.lists, work.buffer_group
     argument, minus = work.buffer[0], work.buffer[1]
     work.into[:] = 0.0
@@ -557,23 +615,36 @@ def _leave(
 ) -> tuple[float, int, int]:
     """Change of the cost when state x leaves its group and goes nowhere; the numbers of groups it is linked with.
 
-    Prepares what the price of joining another group is made of, for every group or only for one.
+    Prepares what the price of joining another group is made of, for every group or only for one. If for every
+    group in the dense layout, that is all bounded from below, and so is the change.
     """
-    home, mu = np.int64(table.labels[x]), problem.mu[x]
+    home, mu, weight = np.int64(table.labels[x]), problem.mu[x], 1.0 - 2.0 * beta
     price = (f(table.nu[MASS, home] - mu) if table.size[home] > 1 else 0.0) - f(table.nu[MASS, home])
     n_out, n_in = 0, 0
     if beta != 0.5:
         if problem.columns.size > 0:
-            _into_dense(problem, table, x, only, work)
+            if only < 0:
+                _into_dense(problem, table, x, weight > 0.0, work)
+            else:
+                work.into[home] = _into_group(problem, table, x, home)
         elif only < 0:
             _into_lists(problem, table, x, work)
         else:
             _into_pair(problem, table, x, only, work)
-        price += (1.0 - 2.0 * beta) * work.into[home]
+        price += weight * work.into[home]
     if beta != 1.0:
         n_out, n_in = _collect_flow(problem, table, x, work)
         price -= (1.0 - beta) * _leave_flow(table.flow, home, problem.loops[x], work, n_out, n_in)
     return price, n_out, n_in
+
+
+@njit(**PART)
+def _roughness(problem: Problem, table: Table, beta: float, x: int, work: Work) -> float:
+    """Difference between the change of the cost when state x leaves its group and what ``_leave`` said."""
+    if beta == 0.5 or problem.columns.size == 0:
+        return 0.0
+    home = np.int64(table.labels[x])
+    return (1.0 - 2.0 * beta) * (_into_group(problem, table, x, home) - work.into[home])
 
 
 @njit(**PART)
@@ -583,7 +654,8 @@ def _join(
     """Change of the cost when state x, which has left its group, joins group y."""
     price = f(table.nu[MASS, y] + problem.mu[x]) - table.nu[MASS, y] * table.nu[LOG, y]
     if beta != 0.5:
-        price += (1.0 - 2.0 * beta) * work.into[y]
+        dense = problem.columns.size > 0
+        price += (1.0 - 2.0 * beta) * (_into_group(problem, table, x, y) if dense else work.into[y])
     if beta != 1.0:
         home = np.int64(table.labels[x])
         price -= (1.0 - beta) * _join_flow(table.flow, home, y, problem.loops[x], work, n_out, n_in)
@@ -595,19 +667,22 @@ def _bound(
     problem: Problem, table: Table, beta: float, x: int, everywhere: bool, work: Work, n_out: int, n_in: int
 ) -> None:
     """Fill ``work.gain`` with lower bounds of the price of joining each group; infinite for the own one."""
-    mu, gain, mass, log = problem.mu[x], work.gain, table.nu[MASS], table.nu[LOG]
-    if beta != 1.0:
-        _bound_flow(table.flow, problem.loops[x], everywhere, work, n_out, n_in)
-    into, into_weight = work.into, 1.0 - 2.0 * beta
-    change, change_weight = work.change, 1.0 - beta
-    if _NEAR * mu < table.nu_least[0]:
-        for y in range(gain.size):
-            gain[y] = mu * (log[y] + LOG2_E) + into_weight * into[y] - change_weight * change[y]
+    home, mu, gain, dense = np.int64(table.labels[x]), problem.mu[x], work.gain, problem.columns.size > 0
+    # What has no weight may hold infinities of another beta.
+    if beta == 0.5:
+        work.into[:] = 0.0
+    if beta == 1.0:
+        work.change[:] = 0.0
     else:
-        for y in range(gain.size):
-            rise = f(mass[y] + mu) - mass[y] * log[y]
-            gain[y] = rise + into_weight * into[y] - change_weight * change[y]
-    gain[table.labels[x]] = np.inf
+        # Beside all the states of a dense chain the few groups cost nothing.
+        everywhere |= dense
+        _bound_flow(table.flow, home, problem.loops[x], everywhere, dense, work, n_out, n_in)
+    log, inverse, into, change = table.nu[LOG], table.nu[INVERSE], work.into, work.change
+    for y in range(gain.size):
+        u = mu * inverse[y]
+        rise = mu * (log[y] + LOG2_E * (1.0 + max(0.5 * u - u * u * (1.0 / 6.0), 0.0)))
+        gain[y] = rise + (1.0 - 2.0 * beta) * into[y] - (1.0 - beta) * change[y]
+    gain[home] = np.inf
     gain[table.size.size :] = np.inf
 
 
@@ -628,9 +703,8 @@ def _move_dense(problem: Problem, table: Table, beta: float, x: int, home: int, 
         dense.out_of[home, i] = left if dense.out_of_count[home, i] > 0 else 0.0
         dense.out_of[y, i] += back
     if beta != 0.5:
-        for i in range(problem.mu.size):
-            dense.into_f[home, i] = f(dense.into[home, i])
-            dense.into_f[y, i] = f(dense.into[y, i])
+        _refresh_dense(dense, home)
+        _refresh_dense(dense, y)
 
 
 @njit(**PART)
@@ -719,15 +793,13 @@ def visit(
         _prefetch(problem, table, order, j)
         only = home ^ 1 if rule == IN_PAIRS else target
         leave, n_out, n_in = _leave(problem, table, beta, x, only, work)
-        enough = np.inf if rule in (FORCE, LOOK) else -tolerance - leave
-        best, least, priced = _NOWHERE, enough, 0
+        best, least, priced = _NOWHERE, np.inf if rule in (FORCE, LOOK) else -tolerance - leave, 0
         everywhere = table.size.size <= _MANY_GROUPS
+        if only < 0:
+            _bound(problem, table, beta, x, everywhere, work, n_out, n_in)
         while True:
             y: int | np.int64 = only
             if only < 0:
-                if priced == 0 or (priced == _MANY_PRICES and not everywhere):
-                    everywhere |= priced > 0
-                    _bound(problem, table, beta, x, everywhere, work, n_out, n_in)
                 bound = _least(work.gain)
                 if not bound <= least:
                     break
@@ -736,6 +808,12 @@ def visit(
                     y += 1
                 if bound == least and y > best:
                     break
+            if priced == 0 and only < 0:
+                rough = _roughness(problem, table, beta, x, work)
+                leave += rough
+                least -= rough
+                priced = 1
+                continue
             price = _join(problem, table, beta, x, y, work, n_out, n_in)
             if price < least or (price == least and y < best):
                 best, least = np.int64(y), price
@@ -743,6 +821,9 @@ def visit(
                 break
             work.gain[y] = np.inf
             priced += 1
+            if priced == _MANY_PRICES and not everywhere:
+                everywhere = True
+                _bound(problem, table, beta, x, everywhere, work, n_out, n_in)
         if rule == LOOK:
             if leave + least < change:
                 chosen, change = x, leave + least

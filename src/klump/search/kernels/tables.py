@@ -16,7 +16,7 @@ Ints = NDArray[np.int64]
 Shorts = NDArray[np.int32]
 
 # Planes of nu
-MASS, LOG = 0, 1
+MASS, LOG, INVERSE = 0, 1, 2
 
 
 class Problem(NamedTuple):
@@ -38,7 +38,9 @@ class Dense(NamedTuple):
     """Masses between states and groups, one contiguous row a group."""
 
     into: Floats  # (k, n) A transposed
-    into_f: Floats  # (k, n) f(A) transposed
+    into_log: Floats  # (k, n) its logarithm, any value where it is empty
+    into_inverse: Floats  # (k, n) 1 / A
+    empty: Ints  # (k,) states that lead to no member of a group
     into_count: Shorts  # (k, n) transitions behind each entry of A
     out_of: Floats  # (k, n) mass from a group to a state
     out_of_count: Shorts
@@ -74,8 +76,7 @@ class Table(NamedTuple):
 
     labels: Shorts  # (n,)
     size: Ints  # (k,) members of each group
-    nu: Floats  # (2, width) mass and log2(mass) of each group
-    nu_least: Floats  # (1,) at most the least mass
+    nu: Floats  # (3, width) mass, log2(mass) and 1 / mass of each group
     dense: Dense
     lists: Lists
     flow: Flow
