@@ -1,0 +1,239 @@
+"""The summary page: every number of the paper beside the one found, as one HTML file and its pictures."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from html import escape
+from importlib import resources
+from pathlib import Path
+from typing import Literal, get_args
+
+from klump.experiments.result import Marked, Outcome, Picture, Result, Table, Verdict
+
+OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
+MODES: tuple[Literal["as published", "default"], ...] = ("as published", "default")
+
+_PICTURES = "figures"
+# Pictures are drawn twice as fine as they are shown, for screens that can show it.
+_FINENESS = 2
+_PIXELS_PER_INCH = 96
+
+# One number ..., several numbers ...
+_VERBS = {
+    "agrees": ("agrees", "agree"),
+    "better": ("is better", "are better"),
+    "differs": ("differs", "differ"),
+}
+
+_PAPER = "A Generalized Framework for Kullback-Leibler Markov Aggregation"
+_AUTHORS = "R. A. Amjad, C. Blöchl and B. C. Geiger"
+_INTRODUCTION = f"""
+<p>Every experiment of <cite>{_PAPER}</cite> ({_AUTHORS}), run again with klump: each number of the paper
+beside the number found here, and a verdict on it. There are two modes:</p>
+<dl class="modes">
+<dt>as published</dt><dd>The paper's algorithm and nothing more. It should agree with the paper.</dd>
+<dt>default</dt><dd>What <code>klump.aggregate</code> does when nobody asks for anything else. It should be as
+good, or better.</dd>
+</dl>
+<p>A number <span class="agrees">agrees</span> if it differs from the paper's by no more than its band: four
+standard errors of the two numbers taken together, or the digits that the paper rounds away. Bands are computed
+from standard deviations and numbers of trials; none is chosen. Beyond its band a number is
+<span class="better">better</span> if it is off in the direction that the experiment strives for; otherwise it
+<span class="differs">differs</span>, and the reason stands beside it.</p>
+"""
+
+
+def write(directory: Path, results: Sequence[Result], facts: Mapping[str, str]) -> Path:
+    """Draw the pictures, write the page into the directory, and return where it stands.
+
+    ``facts`` say how the experiments were run; the page lists them as they are.
+    """
+    (directory / _PICTURES).mkdir(parents=True, exist_ok=True)
+    sizes = {}
+    for result in results:
+        for picture in result.pictures:
+            figure = picture.draw()
+            figure.savefig(directory / source(result, picture), dpi=_FINENESS * _PIXELS_PER_INCH)
+            width, height = figure.get_size_inches() * _PIXELS_PER_INCH
+            sizes[source(result, picture)] = (round(width), round(height))
+    path = directory / "index.html"
+    path.write_text(page(results, facts, sizes), encoding="utf-8")
+    return path
+
+
+def source(result: Result, picture: Picture) -> str:
+    """Where a picture stands, seen from the page."""
+    stem = re.sub(r"[^\w-]+", "-", picture.name)
+    prefix = "" if stem.startswith(result.name) else f"{result.name}-"
+    return f"{_PICTURES}/{prefix}{stem}.png"
+
+
+def page(
+    results: Sequence[Result],
+    facts: Mapping[str, str],
+    sizes: Mapping[str, tuple[int, int]] | None = None,
+) -> str:
+    """Return the page; ``sizes`` of pictures keep it from jumping while they load."""
+    style = resources.files("klump").joinpath("data", "reproduction.css").read_text(encoding="utf-8")
+    return "\n".join(
+        (
+            '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">',
+            '<meta name="viewport" content="width=device-width, initial-scale=1">',
+            f"<title>The paper, reproduced by klump</title>\n<style>\n{style}</style>\n</head>\n<body>",
+            _header(results, facts),
+            "<main>",
+            *(_section(result, sizes or {}) for result in results),
+            "</main>\n<footer><p>All numbers of this page: <a href=summary.json>summary.json</a>.</p></footer>",
+            "</body>\n</html>\n",
+        )
+    )
+
+
+def _header(results: Sequence[Result], facts: Mapping[str, str]) -> str:
+    verdicts = [verdict for result in results for verdict in result.verdicts]
+    rows = "".join(f"<dt>{escape(name)}</dt><dd>{_text(value)}</dd>" for name, value in facts.items())
+    return (
+        f"<header>\n<h1>The paper, reproduced</h1>\n{_score(verdicts)}\n{_INTRODUCTION}"
+        f"{_overview(results)}\n<dl class=facts>{rows}</dl>\n</header>"
+    )
+
+
+def _score(verdicts: Iterable[Verdict]) -> str:
+    counts = Counter(verdict.outcome for verdict in verdicts)
+    cells = (
+        f"<li class={outcome}><strong>{counts[outcome]}</strong> {_VERBS[outcome][counts[outcome] != 1]}</li>"
+        for outcome in OUTCOMES
+    )
+    return f"<ul class=score>{''.join(cells)}</ul>"
+
+
+def _overview(results: Sequence[Result]) -> str:
+    """Count the verdicts of each experiment, by mode and outcome."""
+    modes = "".join(f"<th colspan={len(OUTCOMES)} scope=colgroup>{mode}</th>" for mode in MODES)
+    outcomes = "".join(f"<th scope=col>{outcome}</th>" for outcome in OUTCOMES) * len(MODES)
+    rows = [
+        _overview_row(f'<a href="#{escape(result.name)}">{escape(result.title)}</a>', result.verdicts)
+        for result in results
+    ]
+    everything = [verdict for result in results for verdict in result.verdicts]
+    return (
+        "<div class=wide><table class=overview><thead>"
+        f"<tr><th rowspan=2 scope=col>experiment</th>{modes}<th rowspan=2></th></tr><tr>{outcomes}</tr></thead>"
+        f"<tbody>{''.join(rows)}</tbody><tfoot>{_overview_row('all', everything)}</tfoot></table></div>"
+    )
+
+
+def _overview_row(name: str, verdicts: Sequence[Verdict]) -> str:
+    counts = Counter((verdict.mode, verdict.outcome) for verdict in verdicts)
+    cells = "".join(
+        f"<td class={outcome if counts[mode, outcome] else 'none'}>{counts[mode, outcome]}</td>"
+        for mode in MODES
+        for outcome in OUTCOMES
+    )
+    totals = Counter(verdict.outcome for verdict in verdicts)
+    bar = "".join(f'<i class={o} style="flex-grow:{totals[o]}"></i>' for o in OUTCOMES if totals[o])
+    return f"<tr><th scope=row>{name}</th>{cells}<td><span class=bar aria-hidden=true>{bar}</span></td></tr>"
+
+
+def _section(result: Result, sizes: Mapping[str, tuple[int, int]]) -> str:
+    return "\n".join(
+        (
+            f'<section id="{escape(result.name)}">\n<h2>{escape(result.title)}</h2>',
+            _score(result.verdicts),
+            *(f"<p>{_text(paragraph)}</p>" for paragraph in result.text),
+            *(_picture(source(result, picture), picture, sizes) for picture in result.pictures),
+            *(_table(table) for table in result.tables),
+            *_verdicts(result.verdicts),
+            "</section>",
+        )
+    )
+
+
+def _picture(address: str, picture: Picture, sizes: Mapping[str, tuple[int, int]]) -> str:
+    size = "width={} height={} ".format(*sizes[address]) if address in sizes else ""
+    return (
+        f'<figure><img src="{escape(address)}" {size}loading=lazy alt="{escape(picture.caption)}">'
+        f"<figcaption>{_text(picture.caption)}</figcaption></figure>"
+    )
+
+
+def _table(table: Table) -> str:
+    numeric = [all(_is_number(str(cell)) for cell in column) for column in zip(*table.rows, strict=True)] or [
+        False
+    ] * len(table.columns)
+    note = f"<p class=note>{_text(table.note)}</p>" if table.note else ""
+    head = "".join(
+        _cell("th", _text(name), right) for name, right in zip(table.columns, numeric, strict=True)
+    )
+    rows = (
+        "".join(_cell("td", _content(cell), right) for cell, right in zip(row, numeric, strict=True))
+        for row in table.rows
+    )
+    return f"<h3>{_text(table.title)}</h3>\n{_grid(head, rows)}\n{note}"
+
+
+def _verdicts(verdicts: Sequence[Verdict]) -> Iterable[str]:
+    """Numbers that differ first and open, the others to be opened."""
+    differing = [verdict for verdict in verdicts if verdict.outcome == "differs"]
+    others = [verdict for verdict in verdicts if verdict.outcome != "differs"]
+    if differing:
+        yield _details(f"{_numbers(differing)} outside the band, and why", differing, state=" open")
+    if others:
+        yield _details(f"{_numbers(others)} that agree or are better, one by one", others)
+
+
+def _numbers(verdicts: Sequence[Verdict]) -> str:
+    return f"{len(verdicts)} number{'s' * (len(verdicts) != 1)}"
+
+
+def _details(summary: str, verdicts: Sequence[Verdict], state: str = "") -> str:
+    names = ("what", "mode", "paper", "found", "difference", "band", "outcome")
+    head = "".join(_cell("th", name, 2 <= place < 6) for place, name in enumerate(names))
+    grid = _grid(head, (_verdict_cells(verdict) for verdict in verdicts))
+    return f"<details{state}><summary>{summary}</summary>\n{grid}\n</details>"
+
+
+def _verdict_cells(verdict: Verdict) -> str:
+    difference = None if verdict.paper is None else verdict.found - verdict.paper
+    numbers = (verdict.paper, verdict.found, difference, verdict.band)
+    outcome = f"<span class={verdict.outcome}>{verdict.outcome}</span> <small>{_text(verdict.reason)}</small>"
+    return (
+        f"{_cell('td', _text(verdict.what))}{_cell('td', verdict.mode)}"
+        f"{''.join(_cell('td', number(value), right=True) for value in numbers)}{_cell('td', outcome)}"
+    )
+
+
+def _grid(head: str, rows: Iterable[str]) -> str:
+    body = "\n".join(f"<tr>{row}</tr>" for row in rows)
+    return f"<div class=wide><table><thead><tr>{head}</tr></thead>\n<tbody>{body}</tbody></table></div>"
+
+
+def _cell(tag: str, content: str, right: bool = False) -> str:
+    return f"<{tag}{' class=number' if right else ''}>{content}</{tag}>"
+
+
+def _content(cell: str | Marked) -> str:
+    if isinstance(cell, str):
+        return _text(cell)
+    pieces = ((escape(text), marked) for text, marked in cell.pieces)
+    return "".join(f"<mark>{text}</mark>" if marked else text for text, marked in pieces)
+
+
+def _text(text: str) -> str:
+    """Escape a text; what stands in `backquotes` is code."""
+    return re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(text))
+
+
+def _is_number(text: str) -> bool:
+    return re.match(r"[-+−±]?\d", text) is not None or text in ("", "-", "–", "—")
+
+
+def number(value: float | None) -> str:
+    """Write a number with four digits.
+
+    >>> number(0.78923), number(-0.00000123), number(None)
+    ('0.7892', '−1.23e-06', '–')
+    """
+    return "–" if value is None else f"{value:.4g}".replace("-", "−", 1 if value < 0 else 0)

@@ -1,0 +1,179 @@
+"""The summary page, made of results that no experiment found."""
+
+from html.parser import HTMLParser
+
+import pytest
+
+from klump.experiments.page import number, page, write
+from klump.experiments.result import Marked, Picture, Result, Table, Verdict
+
+VOID = {"meta", "img", "br", "link"}
+FACTS = {"seed": "7", "trials": "2 <few>", "run it again": "`klump reproduce --seed 7`"}
+
+
+class Reader(HTMLParser):
+    """Reads a page: what is open at every moment, all tags, and the text in each place."""
+
+    def __init__(self, text):
+        super().__init__(convert_charrefs=True)
+        self.open, self.tags, self.texts = [], [], []
+        self.feed(text)
+        self.close()
+        assert self.open == [], "elements that nobody closed"
+
+    def handle_starttag(self, tag, attributes):
+        self.tags.append((tag, dict(attributes)))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        if data.strip():
+            self.texts.append((self.open[-1] if self.open else "", data.strip()))
+
+    def all(self, tag):
+        return [attributes for name, attributes in self.tags if name == tag]
+
+    def within(self, tag):
+        return [text for place, text in self.texts if place == tag]
+
+
+def draw():
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(3, 2), layout="constrained")
+    figure.subplots().plot([0, 1], [1, 0])
+    return figure
+
+
+def verdict(what, outcome, mode="as published", paper=0.77, reason="4 standard errors"):
+    return Verdict(what, mode, paper, 0.781234567, 0.05, outcome, reason)
+
+
+@pytest.fixture
+def results():
+    return [
+        Result(
+            "letters",
+            "Letters <&> groups",
+            ("The first paragraph about `aggregate(x < y)`.", "The second <script>alert(1)</script>."),
+            (
+                verdict("ARI of 'a' & \"b\"", "agrees"),
+                verdict("cost <i>", "differs", reason="Z & U: another edition"),
+                verdict("default", "better", "default", paper=None),
+            ),
+            (
+                Table(
+                    "Groups <of 4>",
+                    ("beta", "groups & more"),
+                    (
+                        ("1", Marked((("<ae", False), ("u&", True), (">", False)))),
+                        ("0.8", "plain <b>text</b>"),
+                    ),
+                    "Marked: differs from the paper's <table>",
+                ),
+            ),
+            (Picture("over beta/all", 'A "caption" <here>', draw), Picture("letters-two", "Two", draw)),
+            {"costs": [0.25]},
+        ),
+        Result("empty", "Nothing but a title", (), ()),
+    ]
+
+
+def test_page_is_well_formed_and_escaped(results):
+    text = page(results, FACTS)
+    reader = Reader(text)
+    assert "<script" not in text
+    assert "<b>" not in text
+    assert "<here>" not in text
+    assert reader.within("title") == ["The paper, reproduced by klump"]
+    assert "Letters <&> groups" in reader.within("h2")
+    assert "The second <script>alert(1)</script>." in reader.within("p")
+    assert "aggregate(x < y)" in reader.within("code")
+    assert "klump reproduce --seed 7" in reader.within("code")
+    assert "2 <few>" in reader.within("dd")
+    assert "plain <b>text</b>" in reader.within("td")
+    assert "Marked: differs from the paper's <table>" in reader.within("p")
+
+
+def test_page_needs_nothing_but_its_folder(results):
+    reader = Reader(page(results, FACTS))
+    addresses = [tag.get("src") or tag.get("href") for _, tag in reader.tags if "src" in tag or "href" in tag]
+    assert addresses
+    assert not any("//" in address or address.startswith("/") for address in addresses)
+    assert reader.all("script") == reader.all("link") == []
+    assert "url(" not in page(results, FACTS)
+    assert "@import" not in page(results, FACTS)
+
+
+def test_links_lead_to_sections(results):
+    reader = Reader(page(results, FACTS))
+    sections = {f"#{section['id']}" for section in reader.all("section")}
+    assert sections == {link["href"] for link in reader.all("a") if link["href"].startswith("#")}
+    assert sections == {"#letters", "#empty"}
+
+
+def test_marked_pieces(results):
+    reader = Reader(page(results, FACTS))
+    assert reader.within("mark") == ["u&"]
+
+
+def test_score(results):
+    reader = Reader(page(results, FACTS))
+    # Of everything, then of each experiment: agree, better, differ.
+    assert reader.within("strong") == ["1"] * 6 + ["0"] * 3
+    assert reader.within("li")[:3] == ["agrees", "is better", "differs"]
+    assert reader.within("li")[-3:] == ["agree", "are better", "differ"]
+
+
+def test_what_differs_stands_first_and_open(results):
+    text = page(results, FACTS)
+    reader = Reader(text)
+    assert [("open" in details) for details in reader.all("details")] == [True, False]
+    assert reader.within("summary") == [
+        "1 number outside the band, and why",
+        "2 numbers that agree or are better, one by one",
+    ]
+    assert text.index("Z &amp; U: another edition") < text.index("ARI of &#x27;a&#x27;")
+
+
+def test_numbers_of_a_verdict(results):
+    cells = Reader(page(results, FACTS)).within("td")
+    place = cells.index("cost <i>")
+    assert cells[place : place + 6] == ["cost <i>", "as published", "0.77", "0.7812", "0.01123", "0.05"]
+    place = cells.index("default")
+    assert cells[place : place + 6] == ["default", "default", "–", "0.7812", "–", "0.05"]
+
+
+def test_pictures_are_files_beside_the_page(results, tmp_path):
+    path = write(tmp_path / "new" / "folder", results, FACTS)
+    assert path == tmp_path / "new" / "folder" / "index.html"
+    images = Reader(path.read_text(encoding="utf-8")).all("img")
+    assert [image["src"] for image in images] == [
+        "figures/letters-over-beta-all.png",
+        "figures/letters-two.png",
+    ]
+    assert images[0]["alt"] == 'A "caption" <here>'
+    for image in images:
+        assert (image["width"], image["height"]) == ("288", "192")
+        assert (path.parent / image["src"]).read_bytes().startswith(b"\x89PNG")
+
+
+def test_page_is_the_same_every_time(results, tmp_path):
+    first, second = (write(tmp_path / name, results, FACTS) for name in "ab")
+    assert first.read_bytes() == second.read_bytes()
+
+
+def test_table_without_rows():
+    result = Result("none", "None", (), (), (Table("No rows", ("a", "b"), ()),))
+    assert Reader(page([result], {})).within("th")[-2:] == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(0.5, "0.5"), (0.123456, "0.1235"), (-0.25, "−0.25"), (1e-9, "1e-09"), (-1e-9, "−1e-09"), (None, "–")],
+)
+def test_number(value, text):
+    assert number(value) == text
