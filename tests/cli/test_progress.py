@@ -6,7 +6,7 @@ import numba
 import pytest
 from rich.console import Console
 
-from klump.cli.progress import SearchProgress, compilation_announced
+from klump.cli.progress import ExperimentProgress, SearchProgress, compilation_announced
 
 
 @pytest.fixture
@@ -58,6 +58,43 @@ def test_remarks_stand_above_the_bar(terminal):
         progress._timer.join()
         progress.say("a remark")
     assert "a remark\n" in terminal.file.getvalue()
+
+
+def test_one_bar_for_each_experiment(terminal):
+    with ExperimentProgress(quiet=False, patience=0.0, console=terminal) as progress:
+        with progress.running("first"):
+            progress.update("first", 1, 4)
+            progress._timer.join()
+        with progress.running("second"):
+            progress.update("second", 3, 6)
+    *_, last = terminal.file.getvalue().split("first")
+    assert "100 %" in last
+    assert "4/4" in last
+    assert "second" in last
+    assert "6/6" in last
+
+
+def test_experiment_without_pieces(terminal):
+    with ExperimentProgress(quiet=False, patience=0.0, console=terminal) as progress:
+        progress._timer.join()
+        with progress.running("first"):
+            pass
+    assert "1/1" in terminal.file.getvalue()
+
+
+def test_one_line_for_each_experiment_where_there_is_no_terminal(capsys):
+    with ExperimentProgress(quiet=False, patience=1000.0) as progress:
+        for name in ("first", "second"):
+            with progress.running(name):
+                progress.update(name, 1, 2)
+    lines = capsys.readouterr().err.splitlines()
+    assert [line.split(" done in ")[0] for line in lines] == ["klump: first:", "klump: second:"]
+
+
+def test_quiet_experiments(capsys):
+    with ExperimentProgress(quiet=True) as progress, progress.running("first"):
+        progress.update("first", 1, 2)
+    assert capsys.readouterr() == ("", "")
 
 
 @pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="nothing is compiled")

@@ -1,0 +1,213 @@
+"""``klump reproduce``: run the paper's experiments again, and compare."""
+
+from __future__ import annotations
+
+import json
+import textwrap
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from klump import __version__
+from klump.cli.commands import INTERRUPTED, PlainCommand
+from klump.cli.options import jobs_option, quiet_option, seed_option
+from klump.errors import FileFormatError
+
+if TYPE_CHECKING:
+    from klump.experiments import Result, Settings
+    from klump.experiments.result import Verdict
+
+
+def _known_names(ctx: click.Context, param: click.Parameter, value: tuple[str, ...]) -> list[str]:
+    # Checked here and not by click.Choice: the experiments import NumPy, which help can do without.
+    from klump.experiments import EXPERIMENTS
+
+    unknown = [name for name in value if name not in EXPERIMENTS]
+    if unknown:
+        raise click.BadParameter(f"{unknown[0]!r} is not one of {', '.join(EXPERIMENTS)}")
+    return [name for name in EXPERIMENTS if not value or name in value]
+
+
+def _list_names(ctx: click.Context, param: click.Parameter, value: bool) -> None:
+    if value and not ctx.resilient_parsing:
+        from klump.experiments import EXPERIMENTS
+
+        width = max(map(len, EXPERIMENTS))
+        click.echo("\n".join(f"{name:<{width}}  {about}" for name, about in EXPERIMENTS.items()))
+        ctx.exit()
+
+
+@click.command("reproduce", cls=PlainCommand)
+@click.argument("names", metavar="[NAME]...", nargs=-1, callback=_known_names)
+@click.option(
+    "--list",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_list_names,
+    help="List the names of the experiments and leave.",
+)
+@click.option(
+    "--trials",
+    metavar="N",
+    type=click.IntRange(1),
+    help="Random chains, or draws of points, in each experiment.  [default: as in the paper]",
+)
+@seed_option
+@jobs_option(default=-1)
+@click.option(
+    "-o",
+    "--output",
+    metavar="DIR",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=Path("reproduction"),
+    show_default=True,
+    help="Folder for the page, its pictures, all numbers, and what is needed to go on after Ctrl-C.",
+)
+@quiet_option
+def command(names: list[str], trials: int | None, seed: int, jobs: int, output: Path, quiet: bool) -> None:
+    """Run the experiments of the paper again and compare every number.
+
+    Writes a page, DIR/index.html, with the paper's results beside those found, by the published algorithm and
+    by klump's own, and a verdict on each. Without a NAME all experiments are run.
+    """
+    from klump.cli.progress import ExperimentProgress, compilation_announced
+    from klump.experiments import Settings, page
+
+    if find_spec("matplotlib") is None:
+        click.echo("klump: error: pictures need matplotlib: pip install 'klump[plots]'", err=True)
+        click.get_current_context().exit(1)
+    with _writing(output):
+        output.mkdir(parents=True, exist_ok=True)
+    with _kept_on_ctrl_c(output):
+        with ExperimentProgress(quiet=quiet) as shown, compilation_announced(shown):
+            settings = Settings(trials, seed, jobs, output / "pieces", shown.update)
+            results = _run(names, settings, shown)
+        with _writing(output):
+            (output / "summary.json").write_text(_summary(results, settings), encoding="utf-8")
+            path = page.write(output, results, _facts(names, settings))
+    click.echo("\n".join(_lines(results, path)))
+
+
+def _run(names: Sequence[str], settings: Settings, shown: Any) -> list[Result]:
+    from klump import experiments
+    from klump.cli.stopping import start_workers
+
+    _compile()
+    start_workers(settings.n_jobs)
+    results = []
+    for name in names:
+        with shown.running(name):
+            results.append(experiments.run(name, settings))
+    return results
+
+
+def _compile() -> None:
+    """Compile the kernels here, where it is announced, and not in every worker."""
+    from klump.aggregation import aggregate
+
+    aggregate([[0.5, 0.4, 0.1], [0.4, 0.5, 0.1], [0.1, 0.1, 0.8]], 2, n_init=1)
+
+
+@contextmanager
+def _kept_on_ctrl_c(output: Path) -> Iterator[None]:
+    from klump.cli.stopping import Stopped, stopped_by_ctrl_c
+
+    try:
+        with stopped_by_ctrl_c():
+            yield
+    except Stopped:
+        kept = f"what is finished is kept in {output}, and the same command goes on from there"
+        click.echo(f"klump: interrupted: {kept}", err=True)
+        click.get_current_context().exit(INTERRUPTED)
+
+
+@contextmanager
+def _writing(output: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise FileFormatError(f"{output}: cannot be written: {error.strerror or error}") from error
+
+
+def _summary(results: Sequence[Result], settings: Settings) -> str:
+    """All numbers as JSON: the same bytes for the same seed and version, however the run went."""
+    from klump.cli.records import plain
+
+    content = {
+        "schema": "klump/reproduction/1",
+        "klump": __version__,
+        "seed": settings.seed,
+        "trials": settings.trials,
+        "experiments": [
+            {
+                "name": result.name,
+                "title": result.title,
+                "verdicts": [asdict(verdict) for verdict in result.verdicts],
+                "data": result.data,
+            }
+            for result in results
+        ],
+    }
+    return json.dumps(plain(content), sort_keys=True, indent=1, allow_nan=False) + "\n"
+
+
+def _facts(names: Sequence[str], settings: Settings) -> dict[str, str]:
+    """Say how the experiments were run, for the page."""
+    from klump.cli.records import versions
+    from klump.experiments import EXPERIMENTS
+
+    trials = settings.trials
+    again = ["klump reproduce", *(names if len(names) < len(EXPERIMENTS) else ())]
+    again += [] if trials is None else [f"--trials {trials}"]
+    again += [f"--seed {settings.seed}"]
+    packages = versions("numpy", "scipy", "numba", "scikit-learn", "matplotlib")
+    return {
+        "trials": "as many as in the paper" if trials is None else f"{trials}, whatever the paper's number",
+        "seed": str(settings.seed),
+        "made with": ", ".join(
+            f"{name} {found}" for name, found in {"klump": __version__, **packages}.items()
+        ),
+        "run it again": f"`{' '.join(again)}`",
+    }
+
+
+def _lines(results: Sequence[Result], path: Path) -> list[str]:
+    from klump.cli import tables
+
+    counts = [(result.name, Counter(verdict.outcome for verdict in result.verdicts)) for result in results]
+    if len(counts) > 1:
+        counts.append(("all", sum((found for _, found in counts), Counter())))
+    width = max(len(name) for name in ("experiment", *dict(counts)))
+    rows = [
+        (f"{name:<{width}}", *(str(found[outcome]) for outcome in ("agrees", "better", "differs")))
+        for name, found in counts
+    ]
+    return tables.blocks(
+        tables.table((f"{'experiment':<{width}}", "agree", "better", "differ"), rows),
+        [
+            line
+            for result in results
+            for verdict in result.verdicts
+            if verdict.outcome == "differs"
+            for line in _difference(result.name, verdict, tables.terminal_width())
+        ],
+        [f"page: {path}"],
+    )
+
+
+def _difference(name: str, verdict: Verdict, width: int) -> list[str]:
+    from klump.experiments.page import number
+
+    paper, found, band = map(number, (verdict.paper, verdict.found, verdict.band))
+    text = (
+        f"differs: {name}, {verdict.mode}, {verdict.what}: paper {paper}, found {found}, band {band}: "
+        f"{verdict.reason}"
+    )
+    return textwrap.wrap(text, width, subsequent_indent="         ", break_on_hyphens=False)

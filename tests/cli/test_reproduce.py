@@ -1,0 +1,236 @@
+"""The command that runs the paper's experiments again, with experiments that take no time."""
+
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+from types import ModuleType
+
+import joblib
+import pytest
+from click import unstyle
+
+from klump import experiments
+from klump.experiments.result import Picture, Result, Verdict
+from klump.experiments.trials import run_pieces
+
+# Two experiments in place of the paper's; a piece of the second waits for ever if it is told to.
+SCRIPT = """
+import os, sys, threading
+from types import ModuleType
+from klump import aggregate, experiments
+from klump.cli import main
+from klump.experiments.result import Result
+from klump.experiments.trials import run_pieces
+
+def piece(number):
+    if number == int(os.environ.get("WAIT_AT", -1)):
+        if os.environ["WAIT"] == "in a search":
+            aggregate([[0.5, 0.5], [0.5, 0.5]], 2, method="sequential", n_init=1_000_000)
+            return "half a search"
+        threading.Event().wait()
+    return number ** 0.5
+
+def run(settings):
+    found = run_pieces("slow", piece, [(number,) for number in range(8)], settings)
+    return Result("slow", "Slow", (), (), data={"found": found})
+
+sys.modules["klump.experiments.slow"] = ModuleType("slow")
+sys.modules["klump.experiments.slow"].run = run
+experiments.EXPERIMENTS = {"slow": "takes for ever"}
+main(sys.argv[1:], prog_name="klump")
+"""
+
+
+def draw():
+    from matplotlib.figure import Figure
+
+    return Figure(figsize=(1, 1))
+
+
+def quick(settings):
+    count = settings.trials_or(3)
+    found = run_pieces("quick", divmod, [(settings.seed_of(i), 10) for i in range(count)], settings)
+    return Result(
+        "quick",
+        "A quick one",
+        ("Text.",),
+        (
+            Verdict("sum", "as published", 0.5, 0.51, 0.1, "agrees", "rounding"),
+            Verdict("cost", "default", 0.5, 0.25, 0.1, "better", "rounding"),
+            Verdict("ARI", "default", 0.5, 0.75, 0.1, "differs", "the paper's edition of the book differs"),
+        ),
+        pictures=(Picture("curve", "A curve", draw),),
+        data={"found": found, "undefined": float("nan")},
+    )
+
+
+def other(settings):
+    return Result("two-words", "Another", (), (Verdict("x", "default", 1.0, 1.0, 0.1, "agrees"),))
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """Two fake experiments in place of the paper's, and threads in place of processes."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(experiments, "EXPERIMENTS", {"two-words": "the first", "quick": "the second"})
+    for name, run in (("two_words", other), ("quick", quick)):
+        module = ModuleType(name)
+        module.run = run
+        monkeypatch.setitem(sys.modules, f"klump.experiments.{name}", module)
+    with joblib.parallel_config("threading"):
+        yield tmp_path
+
+
+def test_everything_is_written(folder, klump_cli):
+    result = klump_cli("reproduce")
+    assert unstyle(result.stdout).splitlines() == [
+        "experiment  agree  better  differ",
+        "two-words       1       0       0",
+        "quick           1       1       1",
+        "all             2       1       1",
+        "",
+        "differs: quick, default, ARI: paper 0.5, found 0.75, band 0.1: the paper's",
+        "         edition of the book differs",
+        "",
+        "page: reproduction/index.html",
+    ]
+    assert {path.relative_to(folder).as_posix() for path in folder.rglob("*.*")} == {
+        "reproduction/index.html",
+        "reproduction/summary.json",
+        "reproduction/figures/quick-curve.png",
+        "reproduction/pieces/quick.jsonl",
+    }
+    page = (folder / "reproduction" / "index.html").read_text()
+    assert "as many as in the paper" in page
+    assert "<code>klump reproduce --seed 0</code>" in page
+
+
+def test_plain_lines_where_there_is_no_terminal(folder, klump_cli):
+    lines = klump_cli("reproduce").stderr.splitlines()
+    assert [line.split(": done in ")[0] for line in lines] == ["klump: two-words", "klump: quick"]
+    assert klump_cli("reproduce --quiet").stderr == ""
+
+
+def test_summary(folder, klump_cli):
+    klump_cli("reproduce quick --trials 2 --seed 5 -o out")
+    summary = json.loads((folder / "out" / "summary.json").read_text())
+    assert list(summary) == sorted(summary)
+    assert (summary["schema"], summary["seed"], summary["trials"]) == ("klump/reproduction/1", 5, 2)
+    (experiment,) = summary["experiments"]
+    assert (experiment["name"], experiment["title"]) == ("quick", "A quick one")
+    assert experiment["verdicts"][0] == {
+        "what": "sum",
+        "mode": "as published",
+        "paper": 0.5,
+        "found": 0.51,
+        "band": 0.1,
+        "outcome": "agrees",
+        "reason": "rounding",
+    }
+    assert len(experiment["data"]["found"]) == 2
+    assert experiment["data"]["undefined"] is None
+    page = (folder / "out" / "index.html").read_text()
+    assert "<code>klump reproduce quick --trials 2 --seed 5</code>" in page
+
+
+def test_same_seed_same_bytes(folder, klump_cli):
+    def summary(options, name):
+        klump_cli(f"reproduce {options} -o {name}")
+        return (folder / name / "summary.json").read_bytes()
+
+    first = summary("--jobs 1", "a")
+    assert summary("--jobs 2", "b") == first
+    assert summary("quick two-words quick", "c") == first
+    assert summary("", "a") == first
+    assert summary("--seed 1", "d") != first
+
+
+def test_names(folder, klump_cli):
+    assert klump_cli("reproduce --list").stdout == "two-words  the first\nquick      the second\n"
+    assert list(folder.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("reproduce slow", "'slow' is not one of two-words, quick"),
+        ("reproduce --trials 0", "0 is not in the range x>=1"),
+        ("reproduce --seed -1", "-1 is not in the range x>=0"),
+        ("reproduce --jobs 0", "0 processors"),
+        ("reproduce -o file.txt", "'file.txt' is a file"),
+    ],
+)
+def test_wrong_usage(folder, klump_cli, arguments, message):
+    (folder / "file.txt").write_text("no folder")
+    assert message in klump_cli(arguments, status=2).stderr
+    assert not (folder / "reproduction").exists()
+
+
+def test_without_matplotlib(folder, klump_cli, monkeypatch):
+    find = importlib.util.find_spec
+    monkeypatch.setattr(
+        "klump.cli.reproduce.find_spec", lambda name: None if name == "matplotlib" else find(name)
+    )
+    result = klump_cli("reproduce", status=1)
+    assert result.stdout == ""
+    assert result.stderr == "klump: error: pictures need matplotlib: pip install 'klump[plots]'\n"
+    assert list(folder.iterdir()) == []
+
+
+def test_folder_that_cannot_be_made(folder, klump_cli):
+    (folder / "file.txt").write_text("no folder")
+    error = klump_cli("reproduce -o file.txt/out", status=1).stderr
+    assert error.startswith("klump: error: file.txt/out: cannot be written: ")
+    assert error.count("\n") == 1
+
+
+def on_a_terminal(arguments, wait_for=None, **environment):
+    """Run the script on a terminal, press Ctrl-C when it shows a text, and return status and screen."""
+    pty = pytest.importorskip("pty")
+    process, screen = pty.fork()
+    if process == 0:
+        environment = os.environ | environment | {"COLUMNS": "200", "TERM": "xterm"}
+        os.execve(sys.executable, [sys.executable, "-c", SCRIPT, "reproduce", *arguments], environment)
+    shown = b""
+    while True:
+        try:
+            shown += os.read(screen, 4096)
+        except OSError:  # what Linux says when the program has ended
+            break
+        if wait_for is not None and wait_for in shown:
+            os.write(screen, b"\x03")
+            wait_for = None
+    os.close(screen)
+    return os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]), shown.decode()
+
+
+@pytest.mark.parametrize(("jobs", "wait"), [("1", "in a search"), ("2", "in an event")])
+def test_ctrl_c_and_on_from_there(tmp_path, jobs, wait):
+    stopped = ["-o", str(tmp_path / "stopped"), "--jobs", jobs]
+    status, shown = on_a_terminal(stopped, b"5/8", WAIT=wait, WAIT_AT="5")
+    assert status == 130, shown
+    assert "klump: interrupted: what is finished is kept in " in shown
+    assert "the same command goes on from there" in shown
+    assert "Traceback" not in shown
+    pieces = (tmp_path / "stopped" / "pieces" / "slow.jsonl").read_text().splitlines()
+    assert [json.loads(line)["result"] for line in pieces] == [number**0.5 for number in range(5)]
+    assert not (tmp_path / "stopped" / "index.html").exists()
+
+    for arguments in (stopped, ["-o", str(tmp_path / "whole"), "--jobs", "1"]):
+        command = [sys.executable, "-c", SCRIPT, "reproduce", *arguments]
+        subprocess.run(command, check=True, capture_output=True, timeout=120)
+    summaries = {(tmp_path / name / "summary.json").read_bytes() for name in ("stopped", "whole")}
+    assert len(summaries) == 1
+    lines = (tmp_path / "stopped" / "pieces" / "slow.jsonl").read_text().splitlines()
+    assert lines[:5] == pieces
+    assert len(lines) == 8
+
+
+def test_ctrl_c_before_there_is_anything(tmp_path):
+    status, shown = on_a_terminal(
+        ["-o", str(tmp_path), "--jobs", "2"], b"0/8", WAIT="in an event", WAIT_AT="0"
+    )
+    assert status == 130, shown
+    assert "Traceback" not in shown
