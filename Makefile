@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 JOBS ?= 2
 
-.PHONY: demo test check lint types tests quick nojit coverage bench clean
+.PHONY: demo test check lint types tests quick nojit coverage bench reproduce clean
 
 demo: $(STAMP)
 	$(BIN)/klump aggregate src/klump/data/letter_bigrams.csv --normalize -k 4 --beta 0.8
@@ -46,6 +46,9 @@ coverage: $(STAMP)
 bench: $(STAMP)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[bench]'
 	$(BIN)/python -m benchmarks
+
+reproduce: $(STAMP)
+	$(BIN)/klump reproduce -o reproduction
 
 clean:
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
