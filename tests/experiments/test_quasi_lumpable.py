@@ -1,0 +1,145 @@
+"""The experiment with planted groups: at a small size against the paper, and what it makes of its numbers."""
+
+import json
+from functools import partial
+from importlib import resources
+
+import numpy as np
+import pytest
+
+from klump import aggregate
+from klump.experiments import Settings, quasi_lumpable
+from klump.experiments.quasi_lumpable import ALPHAS, BETAS, EPSILONS, Comparison, Curve, Trials
+from klump.experiments.result import Sample
+
+SEED = 20170913
+
+
+def quick_default(chain, seed_of):
+    """Stand in for the default where only the bookkeeping is tested."""
+    search = partial(aggregate, chain, 3, method="annealing", n_init=1, random_state=seed_of("default"))
+    return [search(beta=beta) for beta in BETAS]
+
+
+@pytest.fixture(scope="module")
+def result():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(quasi_lumpable.SEARCHES, "default", quick_default)
+        return quasi_lumpable.run(Settings(trials=3, seed=SEED))
+
+
+def test_the_papers_numbers_are_198_points_over_the_betas_of_the_experiment():
+    file = resources.files("klump").joinpath("data", "paper_curves.json")
+    paper = json.loads(file.read_text(encoding="utf-8"))
+    curves = [curve for panel in paper["panels"].values() for curve in panel["curves"]]
+    assert paper["trials"] == quasi_lumpable.TRIALS
+    assert tuple(paper["betas"]) == BETAS
+    assert [curve["alpha"] for curve in curves] == [*ALPHAS] * 6
+    assert {panel["eps"] for panel in paper["panels"].values()} == {*EPSILONS}
+    assert all(len(curve[part]) == 11 for curve in curves for part in ("mean", "std"))
+    assert all(std >= 0 for curve in curves for std in curve["std"])
+
+
+def test_as_published_every_point_agrees_with_the_paper(result):
+    published = [verdict for verdict in result.verdicts if verdict.mode == "as published"]
+    assert len(published) == 198
+    assert {verdict.outcome for verdict in published} == {"agrees"}
+
+
+def test_without_annealing_the_search_collapses_below_one_half(result):
+    curves = [curve for curve in result.data["curves"] if curve["panel"] == "ARIseq"]
+    below = [curve["as published"]["mean"][BETAS.index(0.2)] for curve in curves]
+    assert max(below) < 0.1
+
+
+def test_there_are_verdicts_tables_pictures_and_data(result):
+    default = [verdict for verdict in result.verdicts if verdict.mode == "default"]
+    assert len(default) == 12 + 1 + 12
+    assert [len(table.rows) for table in result.tables] == [18, 12, 12]
+    assert all(len(row) == len(table.columns) for table in result.tables for row in table.rows)
+    assert [picture.name for picture in result.pictures] == ["curves", "matrices", "gain"]
+    assert json.loads(json.dumps(result.data, allow_nan=False)) == result.data
+    assert len(result.text) == 4
+
+
+@pytest.mark.parametrize("which, n_axes", [(0, 6), (1, 5), (2, 6)])
+def test_pictures_can_be_drawn(result, tmp_path, which, n_axes):
+    figure = result.pictures[which].draw()
+    assert len(figure.axes) == n_axes
+    figure.savefig(tmp_path / "picture.png", dpi=40)
+
+
+def test_the_default_is_never_costlier_and_finds_what_was_planted():
+    # With alpha = 0 a chain may, by chance, have groups that hardly differ.
+    call = (0.5, 0.4, 0, 1, SEED)
+    published, default = (
+        np.array(quasi_lumpable.run_piece(mode, *call)) for mode in ("annealing", "default")
+    )
+    assert default.shape == published.shape == (1, len(BETAS), 2)
+    assert (default[..., 0] <= published[..., 0] + 1e-9).all()
+    assert default[..., 1].max() == 1.0
+
+
+def test_trials_do_not_depend_on_how_they_are_divided():
+    whole = quasi_lumpable.run_piece("sequential", 0.5, 0.4, 0, 3, SEED)
+    parts = [quasi_lumpable.run_piece("sequential", 0.5, 0.4, i, i + 1, SEED)[0] for i in range(3)]
+    assert whole == parts
+
+
+def test_an_interrupted_run_goes_on_where_it_was(tmp_path, monkeypatch):
+    monkeypatch.setitem(quasi_lumpable.SEARCHES, "default", quick_default)
+    seen = []
+    settings = Settings(trials=1, seed=SEED, directory=tmp_path, progress=lambda *state: seen.append(state))
+    first = quasi_lumpable.run_trials(settings)
+    record = tmp_path / "quasi-lumpable.jsonl"
+    lines = record.read_text().splitlines(keepends=True)
+    record.write_text("".join(lines[:10]) + lines[10][:50])
+    seen.clear()
+    second = quasi_lumpable.run_trials(settings)
+    assert seen[0] == ("quasi-lumpable", 10, 21)
+    assert all(np.array_equal(first[key].cost, second[key].cost) for key in first)
+
+
+def test_one_trial_has_no_deviation():
+    samples = Trials(np.full((1, 11), 0.5), np.ones((1, 11))).samples("cost")
+    assert samples == (Sample(0.5, 0.0, 1),) * 11
+
+
+def comparison(change):
+    cost, ari = np.full((4, 11), 0.1), np.ones((4, 11))
+    return Comparison(True, 0.0, 0.4, Trials(cost, ari), Trials(cost + change, ari))
+
+
+@pytest.mark.parametrize(
+    "change, outcome",
+    [(0.0, "agrees"), (1e-12, "agrees"), (-0.01, "better"), (0.01, "differs")],
+)
+def test_costs_are_judged_on_the_same_chains(change, outcome):
+    assert quasi_lumpable.cost_verdict(comparison(change)).outcome == outcome
+
+
+def test_one_beta_with_a_higher_mean_cost_is_a_difference():
+    change = np.full(11, -0.01)
+    change[3] = 1e-6
+    verdict = quasi_lumpable.cost_verdict(comparison(change))
+    assert verdict.outcome == "differs"
+    assert "lower at 10 betas, higher at 1 and equal" in verdict.reason
+
+
+@pytest.mark.parametrize("found, outcome", [(0.995, "better"), (0.98, "differs")])
+def test_what_is_demanded_of_the_default(found, outcome):
+    paper, default = ((Sample(mean, 0.1, 250),) * 11 for mean in (0.95, found))
+    curve = Curve("ARI4", "", "ari", True, 0.4, 0.0, paper, paper, default)
+    assert quasi_lumpable.demanded_verdict((curve,)).outcome == outcome
+
+
+def test_the_best_beta_of_the_default_is_judged_against_the_papers_best():
+    paper, worse, better = (
+        tuple(Sample(top if i == 4 else 0.1, 0.1, 250) for i in range(11)) for top in (0.5, 0.3, 0.9)
+    )
+    for default, outcome in ((paper, "agrees"), (worse, "differs"), (better, "better")):
+        curve = Curve("ARI4", "", "ari", True, 0.4, 0.0, paper, paper, default)
+        (verdict,) = quasi_lumpable.recovery_verdicts((curve,))
+        assert verdict.outcome == outcome
+        assert (verdict.paper, verdict.found) == (0.5, default[4].mean)
+        assert "best at beta = 0.6" in verdict.reason
