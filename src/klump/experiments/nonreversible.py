@@ -30,7 +30,8 @@ ROUNDING = 0.00005
 # Costs that differ by less are equal.
 EQUAL = 1e-10
 
-_FOUND, _PAPER, _OTHERS = "#0b6fa4", "#222222", ("#d9822b", "#8a8f98")
+# Distinguishable for colour-blind eyes, too.
+_FOUND, _PAPER, _OTHERS = "#0072b2", "#222222", ("#d55e00", "#8a8f98")
 
 
 @dataclass(frozen=True)
