@@ -228,9 +228,16 @@ def test_ctrl_c_and_on_from_there(tmp_path, jobs, wait):
     assert len(lines) == 8
 
 
-def test_ctrl_c_before_there_is_anything(tmp_path):
-    status, shown = on_a_terminal(
-        ["-o", str(tmp_path), "--jobs", "2"], b"0/8", WAIT="in an event", WAIT_AT="0"
+def test_workers_do_not_hear_ctrl_c():
+    code = """
+import joblib, signal
+from klump.cli.stopping import start_workers
+start_workers(2)
+workers = joblib.Parallel(n_jobs=2, prefer="processes", batch_size=1)
+print(set(workers(joblib.delayed(signal.getsignal)(signal.SIGINT) for _ in range(8))))
+print(signal.getsignal(signal.SIGINT) is signal.default_int_handler)
+"""
+    result = subprocess.run(
+        [sys.executable, "-c", code], check=True, capture_output=True, text=True, timeout=120
     )
-    assert status == 130, shown
-    assert "Traceback" not in shown
+    assert result.stdout == "{<Handlers.SIG_IGN: 1>}\nTrue\n"

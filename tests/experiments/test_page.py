@@ -122,10 +122,12 @@ def test_marked_pieces(results):
 
 def test_score(results):
     reader = Reader(page(results, FACTS))
-    # Of everything, then of each experiment: agree, better, differ.
-    assert reader.within("strong") == ["1"] * 6 + ["0"] * 3
-    assert reader.within("li")[:3] == ["agrees", "is better", "differs"]
-    assert reader.within("li")[-3:] == ["agree", "are better", "differ"]
+    # Of everything, then of each experiment.
+    assert reader.within("strong") == ["1"] * 6
+    assert reader.within("li") == ["agrees", "is better", "differs"] * 2
+    nothing = Reader(page(results[1:], FACTS))
+    assert nothing.within("strong") == ["0"] * 3
+    assert nothing.within("li") == ["agree", "are better", "differ"]
 
 
 def test_what_differs_stands_first_and_open(results):
@@ -164,6 +166,13 @@ def test_pictures_are_files_beside_the_page(results, tmp_path):
 def test_page_is_the_same_every_time(results, tmp_path):
     first, second = (write(tmp_path / name, results, FACTS) for name in "ab")
     assert first.read_bytes() == second.read_bytes()
+
+
+def test_columns_are_set_by_what_is_in_them():
+    rows = (("0.43", "-", "a", "b " * 30), ("−1e-09", "20.9 %", "2", "c"), ("0.77 ± 0.26", "", "7", ""))
+    result = Result("none", "None", (), (), (Table("Kinds", tuple("abcd"), rows),))
+    cells = Reader(page([result], {})).all("td")[-4:]
+    assert [cell.get("class") for cell in cells] == ["number", "number", None, "long"]
 
 
 def test_table_without_rows():

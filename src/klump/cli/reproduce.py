@@ -169,7 +169,9 @@ def _facts(names: Sequence[str], settings: Settings) -> dict[str, str]:
     again += [f"--seed {settings.seed}"]
     packages = versions("numpy", "scipy", "numba", "scikit-learn", "matplotlib")
     return {
-        "trials": "as many as in the paper" if trials is None else f"{trials}, whatever the paper's number",
+        "trials": "as many as in the paper"
+        if trials is None
+        else f"{trials} instead of as many as in the paper",
         "seed": str(settings.seed),
         "made with": ", ".join(
             f"{name} {found}" for name, found in {"klump": __version__, **packages}.items()

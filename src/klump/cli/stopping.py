@@ -19,8 +19,8 @@ class Stopped(BaseException):
 @contextmanager
 def stopped_by_ctrl_c() -> Iterator[None]:
     """Raise :class:`Stopped` on Ctrl-C."""
-    if threading.current_thread() is not threading.main_thread():
-        yield  # only the main thread hears signals
+    if not _hears_signals():
+        yield
         return
 
     def stop(*_: object) -> None:
@@ -41,19 +41,18 @@ def start_workers(n_jobs: int | None) -> None:
     import joblib
 
     workers = joblib.effective_n_jobs(n_jobs)
-    if workers > 1:
-        with _unheard():
-            joblib.Parallel(n_jobs=n_jobs, prefer="processes")(joblib.delayed(int)() for _ in range(workers))
-
-
-@contextmanager
-def _unheard() -> Iterator[None]:
-    """Hold Ctrl-C back until the end; processes that are started meanwhile never hear it."""
-    if not hasattr(signal, "pthread_sigmask"):
-        yield
+    if workers == 1 or not _hears_signals():
         return
-    previous = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    engine = joblib.Parallel(n_jobs=n_jobs, prefer="processes", return_as="generator")
+    # What is ignored while a process is started is ignored by that process ever after.
+    previous = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
-        yield
+        answers = engine(joblib.delayed(int)() for _ in range(workers))
     finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, previous)
+        signal.signal(signal.SIGINT, previous)
+    for _ in answers:
+        pass
+
+
+def _hears_signals() -> bool:
+    return threading.current_thread() is threading.main_thread()

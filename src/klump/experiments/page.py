@@ -19,6 +19,8 @@ _PICTURES = "figures"
 # Pictures are drawn twice as fine as they are shown, for screens that can show it.
 _FINENESS = 2
 _PIXELS_PER_INCH = 96
+# Texts with more characters than this should not be squeezed into a narrow column.
+_LONG = 40
 
 # One number ..., several numbers ...
 _VERBS = {
@@ -35,13 +37,13 @@ beside the number found here, and a verdict on it. There are two modes:</p>
 <dl class="modes">
 <dt>as published</dt><dd>The paper's algorithm and nothing more. It should agree with the paper.</dd>
 <dt>default</dt><dd>What <code>klump.aggregate</code> does when nobody asks for anything else. It should be as
-good, or better.</dd>
+good, or better; where the paper is silent, than what the published algorithm found here.</dd>
 </dl>
 <p>A number <span class="agrees">agrees</span> if it differs from the paper's by no more than its band: four
-standard errors of the two numbers taken together, or the digits that the paper rounds away. Bands are computed
-from standard deviations and numbers of trials; none is chosen. Beyond its band a number is
-<span class="better">better</span> if it is off in the direction that the experiment strives for; otherwise it
-<span class="differs">differs</span>, and the reason stands beside it.</p>
+standard errors of the two numbers taken together, or the digits that the paper rounds away; where it comes from
+stands beside each number. Beyond its band a number is <span class="better">better</span> if it is off in the
+direction that the experiment strives for; otherwise it <span class="differs">differs</span>, and the reason is
+given.</p>
 """
 
 
@@ -95,16 +97,18 @@ def _header(results: Sequence[Result], facts: Mapping[str, str]) -> str:
     verdicts = [verdict for result in results for verdict in result.verdicts]
     rows = "".join(f"<dt>{escape(name)}</dt><dd>{_text(value)}</dd>" for name, value in facts.items())
     return (
-        f"<header>\n<h1>The paper, reproduced</h1>\n{_score(verdicts)}\n{_INTRODUCTION}"
+        f"<header>\n<h1>The paper, reproduced</h1>\n{_score(verdicts, OUTCOMES)}\n{_INTRODUCTION}"
         f"{_overview(results)}\n<dl class=facts>{rows}</dl>\n</header>"
     )
 
 
-def _score(verdicts: Iterable[Verdict]) -> str:
+def _score(verdicts: Iterable[Verdict], outcomes: Sequence[Outcome] = ()) -> str:
+    """Say how many numbers agree, are better and differ; zeros only if asked for."""
     counts = Counter(verdict.outcome for verdict in verdicts)
     cells = (
         f"<li class={outcome}><strong>{counts[outcome]}</strong> {_VERBS[outcome][counts[outcome] != 1]}</li>"
         for outcome in OUTCOMES
+        if counts[outcome] or outcome in outcomes
     )
     return f"<ul class=score>{''.join(cells)}</ul>"
 
@@ -154,24 +158,28 @@ def _section(result: Result, sizes: Mapping[str, tuple[int, int]]) -> str:
 def _picture(address: str, picture: Picture, sizes: Mapping[str, tuple[int, int]]) -> str:
     size = "width={} height={} ".format(*sizes[address]) if address in sizes else ""
     return (
-        f'<figure><img src="{escape(address)}" {size}loading=lazy alt="{escape(picture.caption)}">'
+        f'<figure><img src="{escape(address)}" {size}alt="{escape(picture.caption)}">'
         f"<figcaption>{_text(picture.caption)}</figcaption></figure>"
     )
 
 
 def _table(table: Table) -> str:
-    numeric = [all(_is_number(str(cell)) for cell in column) for column in zip(*table.rows, strict=True)] or [
-        False
-    ] * len(table.columns)
-    note = f"<p class=note>{_text(table.note)}</p>" if table.note else ""
-    head = "".join(
-        _cell("th", _text(name), right) for name, right in zip(table.columns, numeric, strict=True)
-    )
+    columns = list(zip(*table.rows, strict=True)) or [()] * len(table.columns)
+    kinds = [_kind([str(cell) for cell in column]) for column in columns]
+    head = "".join(_cell("th", _text(name), kind) for name, kind in zip(table.columns, kinds, strict=True))
     rows = (
-        "".join(_cell("td", _content(cell), right) for cell, right in zip(row, numeric, strict=True))
+        "".join(_cell("td", _content(cell), kind) for cell, kind in zip(row, kinds, strict=True))
         for row in table.rows
     )
+    note = f"<p class=note>{_text(table.note)}</p>" if table.note else ""
     return f"<h3>{_text(table.title)}</h3>\n{_grid(head, rows)}\n{note}"
+
+
+def _kind(cells: Sequence[str]) -> str:
+    """Say how to set a column: numbers flush right, long texts not too narrow."""
+    if all(re.fullmatch(r"[-+−–±\d.,e/%() ]*", cell) for cell in cells):
+        return "number"
+    return "long" if max(map(len, cells)) > _LONG else ""
 
 
 def _verdicts(verdicts: Sequence[Verdict]) -> Iterable[str]:
@@ -189,8 +197,9 @@ def _numbers(verdicts: Sequence[Verdict]) -> str:
 
 
 def _details(summary: str, verdicts: Sequence[Verdict], state: str = "") -> str:
-    names = ("what", "mode", "paper", "found", "difference", "band", "outcome")
-    head = "".join(_cell("th", name, 2 <= place < 6) for place, name in enumerate(names))
+    numbers = dict.fromkeys(("paper", "found", "difference", "band"), "number")
+    names = {"what": "", "mode": "", **numbers, "outcome": ""}
+    head = "".join(_cell("th", name, kind) for name, kind in names.items())
     grid = _grid(head, (_verdict_cells(verdict) for verdict in verdicts))
     return f"<details{state}><summary>{summary}</summary>\n{grid}\n</details>"
 
@@ -201,7 +210,7 @@ def _verdict_cells(verdict: Verdict) -> str:
     outcome = f"<span class={verdict.outcome}>{verdict.outcome}</span> <small>{_text(verdict.reason)}</small>"
     return (
         f"{_cell('td', _text(verdict.what))}{_cell('td', verdict.mode)}"
-        f"{''.join(_cell('td', number(value), right=True) for value in numbers)}{_cell('td', outcome)}"
+        f"{''.join(_cell('td', number(value), 'number') for value in numbers)}{_cell('td', outcome)}"
     )
 
 
@@ -210,8 +219,8 @@ def _grid(head: str, rows: Iterable[str]) -> str:
     return f"<div class=wide><table><thead><tr>{head}</tr></thead>\n<tbody>{body}</tbody></table></div>"
 
 
-def _cell(tag: str, content: str, right: bool = False) -> str:
-    return f"<{tag}{' class=number' if right else ''}>{content}</{tag}>"
+def _cell(tag: str, content: str, kind: str = "") -> str:
+    return f"<{tag}{f' class={kind}' if kind else ''}>{content}</{tag}>"
 
 
 def _content(cell: str | Marked) -> str:
@@ -224,10 +233,6 @@ def _content(cell: str | Marked) -> str:
 def _text(text: str) -> str:
     """Escape a text; what stands in `backquotes` is code."""
     return re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(text))
-
-
-def _is_number(text: str) -> bool:
-    return re.match(r"[-+−±]?\d", text) is not None or text in ("", "-", "–", "—")
 
 
 def number(value: float | None) -> str:
