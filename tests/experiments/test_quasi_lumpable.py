@@ -130,7 +130,9 @@ def test_one_beta_with_a_higher_mean_cost_is_a_difference():
 def test_what_is_demanded_of_the_default(found, outcome):
     paper, default = ((Sample(mean, 0.1, 250),) * 11 for mean in (0.95, found))
     curve = Curve("ARI4", "", "ari", True, 0.4, 0.0, paper, paper, default)
-    assert quasi_lumpable.demanded_verdict((curve,)).outcome == outcome
+    verdict = quasi_lumpable.demanded_verdict((curve,))
+    assert verdict.outcome == outcome
+    assert ("0.0100 short" in verdict.reason) == (outcome == "differs")
 
 
 def test_the_best_beta_of_the_default_is_judged_against_the_papers_best():

@@ -59,7 +59,7 @@ def draw_matrices(sizes: Sequence[int], seed: int) -> Any:
     title, last = list(matrices.items())[-1]
     order = np.random.default_rng(seed).permutation(sum(sizes))
     matrices[f"{title}, shuffled"] = last[np.ix_(order, order)]
-    figure = Figure(figsize=(13.0, 3.9), layout="constrained")
+    figure = Figure(figsize=(13.0, 3.5), layout="constrained")
     # A square root, or the noise would drown in black.
     norm = PowerNorm(0.5, vmin=0.0, vmax=max(float(matrix.max()) for matrix in matrices.values()))
     every = figure.subplots(1, 4)
@@ -68,7 +68,7 @@ def draw_matrices(sizes: Sequence[int], seed: int) -> Any:
         axes.set_title(title, fontsize=11)
         axes.set_xlabel("to state")
     every[0].set_ylabel("from state")
-    figure.colorbar(image, ax=list(every), label="transition probability", shrink=0.7)
+    figure.colorbar(image, ax=list(every), label="transition probability", shrink=0.8)
     return figure
 
 
