@@ -1,0 +1,166 @@
+"""Pictures of the clustered points."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from klump.chain import MarkovChain
+from klump.experiments.clustering import (
+    ALONE,
+    BETAS,
+    MODES,
+    N_GROUPS,
+    PAPER_RIGHT,
+    RIGHT,
+    SIZES,
+    Array,
+    Labels,
+    Runs,
+    Search,
+    draw_points,
+)
+from klump.experiments.shares import Share
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+GROUP_COLOURS = ("#0b6fa4", "#d9822b", "#4b9b5f")
+BETA_COLOURS = ("#7a4a9c", "#4b9b5f", "#d9822b")
+SEARCHES: dict[Search, tuple[str, str]] = {
+    "as published": ("#d9822b", "o"),
+    "Algorithm 1": ("#8a8f98", "^"),
+    "default": ("#0b6fa4", "s"),
+}
+PAPER = "#222222"
+
+
+def found(data_set: str, runs: Runs, seed: int) -> Figure:
+    """The chains of one draw and the groups found on them."""
+    from matplotlib.figure import Figure
+
+    points, truth = draw_points(data_set, seed)
+    neighbors = [k for name, k in PAPER_RIGHT if name == data_set]
+    figure = Figure(figsize=(10, 9.2 if data_set == "circles" else 7.2), layout="constrained")
+    halves: Any = figure.subfigures(len(neighbors), 1)
+    for half, k in zip(halves, neighbors, strict=True):
+        mosaic = [["chain", *(f"{mode}, beta = {beta:g}" for beta in BETAS)] for mode in MODES]
+        places = half.subplot_mosaic(mosaic, width_ratios=[1.5, 1, 1, 1])
+        chain = places.pop("chain")
+        _draw_chain(chain, MarkovChain.from_points(points, n_neighbors=k), SIZES[data_set])
+        chain.set_title(f"k = {k}", fontweight="bold")
+        draws = runs[data_set, k]
+        for mode in MODES:
+            for j, beta in enumerate(BETAS):
+                axes = places[f"{mode}, beta = {beta:g}"]
+                labels = np.array([int(digit) for digit in draws.labels[mode][j]])
+                _draw_points(axes, points, truth, labels)
+                axes.set_title(f"{mode}, beta = {beta:g}\nARI {draws.ari[mode][0, j]:.2f}", fontsize=9)
+    return figure
+
+
+def _draw_chain(axes: Axes, chain: MarkovChain, sizes: tuple[int, ...]) -> None:
+    matrix = np.asarray(chain.transition_matrix)
+    # A few steps are far likelier than all others; the root lets those be seen too.
+    axes.imshow(np.sqrt(matrix), cmap="Greys", interpolation="nearest", vmin=0.0)
+    edges = np.cumsum((0, *sizes)) - 0.5
+    for edge in edges[1:-1]:
+        axes.axhline(edge, color=GROUP_COLOURS[1], linewidth=0.8)
+        axes.axvline(edge, color=GROUP_COLOURS[1], linewidth=0.8)
+    axes.set(xticks=[], yticks=[], xlabel="to point", ylabel="from point")
+
+
+def _draw_points(axes: Axes, points: Array, truth: Labels, labels: Labels) -> None:
+    matched = _matched(truth, labels)
+    for group, colour in enumerate(GROUP_COLOURS):
+        x, y = points[matched == group].T
+        axes.scatter(x, y, s=9, color=colour, linewidths=0)
+    x, y = points[matched != truth].T
+    axes.scatter(x, y, s=26, facecolors="none", edgecolors=PAPER, linewidths=0.6)
+    axes.set(xticks=[], yticks=[])
+    axes.set_aspect("equal", adjustable="datalim")
+    for spine in axes.spines.values():
+        spine.set_color("#dcdfe2")
+
+
+def _matched(truth: Labels, labels: Labels) -> Labels:
+    """Number the groups found like the true groups with which they share most points."""
+    from scipy.optimize import linear_sum_assignment
+
+    shared = np.zeros((N_GROUPS, N_GROUPS))
+    np.add.at(shared, (labels, truth), 1)
+    numbers: Labels = linear_sum_assignment(shared, maximize=True)[1]
+    return numbers[labels]
+
+
+def recovery(runs: Runs) -> Figure:
+    """Share of draws that come out right, for each search beside the paper's one draw."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(10, 4.2), layout="constrained")
+    panels = figure.subplots(1, len(runs), sharey=True)
+    for axes, (setting, draws) in zip(panels, runs.items(), strict=True):
+        axes.plot(
+            BETAS,
+            [PAPER_RIGHT[setting]] * len(BETAS),
+            "_",
+            color=PAPER,
+            ms=26,
+            mew=2,
+            label="paper, one draw",
+        )
+        for shift, (search, (colour, marker)) in zip((-0.05, 0.0, 0.05), SEARCHES.items(), strict=True):
+            betas = np.array([ALONE] if search == "Algorithm 1" else BETAS)
+            shares = [Share.true(column) for column in draws.right(search).T]
+            label = "Algorithm 1 alone, as published" if search == "Algorithm 1" else search
+            _draw_shares(axes, betas + shift, shares, colour, marker, label)
+        axes.set(title=f"{setting[0]}, k = {setting[1]}", xlabel="beta", xticks=BETAS, xlim=(0.08, 0.92))
+        _tidy(axes)
+    panels[0].set(ylabel="share of draws right", ylim=(-0.04, 1.04))
+    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=4, frameon=False)
+    return figure
+
+
+def by_neighbors(neighbors: dict[str, Array]) -> Figure:
+    """Share of draws in which the circles come out right, by the number of neighbours."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(8, 4), layout="constrained")
+    axes = figure.subplots()
+    counts = np.array([int(name) for name in neighbors if name != "own"])
+    for j, (beta, colour) in enumerate(zip(BETAS, BETA_COLOURS, strict=True)):
+        shares = [Share.true(neighbors[str(k)][:, j] >= RIGHT) for k in counts]
+        axes.plot(counts, [share.value for share in shares], ".-", color=colour, label=f"beta = {beta:g}")
+        axes.fill_between(
+            counts, *np.array([share.interval for share in shares]).T, color=colour, alpha=0.12, linewidth=0
+        )
+        own = Share.true(neighbors["own"][:, j] >= RIGHT)
+        label = "k = 15, each point its own neighbour" if j == 0 else ""
+        axes.plot([15], [own.value], "*", color=colour, markersize=11, label=label)
+    axes.set_xscale("log")
+    axes.set_xticks(counts, [str(k) for k in counts])
+    axes.minorticks_off()
+    axes.set(xlabel="k, neighbours that set the scale", ylabel="share of draws right", ylim=(-0.04, 1.04))
+    axes.legend(frameon=False, loc="upper right")
+    _tidy(axes)
+    return figure
+
+
+def _draw_shares(
+    axes: Axes, places: Array, shares: list[Share], colour: str, marker: str, label: str
+) -> None:
+    values = np.array([share.value for share in shares])
+    low, high = np.array([share.interval for share in shares]).T
+    lengths = [values - low, high - values]
+    axes.errorbar(
+        places, values, lengths, fmt=marker, color=colour, label=label, ms=5, elinewidth=1, capsize=2
+    )
+
+
+def _tidy(axes: Axes) -> None:
+    axes.grid(axis="y", color="#dcdfe2", linewidth=0.6)
+    axes.set_axisbelow(True)
+    for side in ("top", "right"):
+        axes.spines[side].set_visible(False)

@@ -1,0 +1,90 @@
+"""How many of so many trials succeed, and whether two such shares differ by more than luck."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from klump.experiments.result import STANDARD_ERRORS, Outcome, Verdict
+
+
+@dataclass(frozen=True)
+class Share:
+    """So many of so many."""
+
+    count: int
+    of: int
+
+    @classmethod
+    def true(cls, values: NDArray[np.bool_]) -> Share:
+        """Count what is true."""
+        return cls(int(np.count_nonzero(values)), values.size)
+
+    @property
+    def value(self) -> float:
+        """The share as a number."""
+        return self.count / self.of
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Wilson's interval, as wide as differences that count as luck.
+
+        Examples
+        --------
+        >>> low, high = Share(15, 50).interval
+        >>> round(low, 3), round(high, 3)
+        (0.118, 0.579)
+        """
+        z = STANDARD_ERRORS
+        middle = self.value + z * z / (2 * self.of)
+        half = z * math.sqrt(self.value * (1 - self.value) / self.of + (z / (2 * self.of)) ** 2)
+        scale = 1 + z * z / self.of
+        # Only rounding can put an end past the share itself.
+        low, high = (middle - half) / scale, (middle + half) / scale
+        return max(0.0, min(low, self.value)), min(1.0, max(high, self.value))
+
+    def __str__(self) -> str:
+        return f"{self.count} of {self.of}"
+
+
+def judge_shares(
+    what: str,
+    mode: Literal["as published", "default"],
+    paper: Share,
+    found: Share,
+    *,
+    better: Literal["higher", None] = None,
+    reason: str = "",
+) -> Verdict:
+    """Compare two shares by the standard error of their difference, were they draws from one common share.
+
+    Unlike the standard deviation of a few trials that all succeed, that error is never 0 unless all trials of both
+    are alike. A single trial can only contradict a share of the other outcome below 6 %.
+
+    Examples
+    --------
+    >>> judge_shares("right", "as published", Share(1, 1), Share(15, 50)).outcome
+    'agrees'
+    >>> judge_shares("right", "as published", Share(1, 1), Share(2, 50)).outcome
+    'differs'
+    >>> judge_shares("right", "default", Share(15, 50), Share(45, 50), better="higher").outcome
+    'better'
+    """
+    common = (paper.count + found.count) / (paper.of + found.of)
+    error = math.sqrt(common * (1 - common) * (1 / paper.of + 1 / found.of))
+    # Shares differ by 1 at most.
+    band = min(max(STANDARD_ERRORS * error, 1e-9), 1.0)
+    difference = found.value - paper.value
+    outcome: Outcome = "agrees"
+    if abs(difference) > band:
+        outcome = "better" if better == "higher" and difference > 0 else "differs"
+    explained = (
+        f"{STANDARD_ERRORS:g} standard errors of the difference between shares of {paper.of} and {found.of}"
+    )
+    return Verdict(
+        what, mode, paper.value, found.value, band, outcome, f"{explained}; {reason}" if reason else explained
+    )
