@@ -26,8 +26,11 @@ _AFFORDABLE, _RESTARTABLE = 20_000_000, 40_000_000
 # Logarithms that the whole search may take, apart from the methods that it must include.
 _BUDGET = 1_200_000_000
 _N_ELITE = 3
-# So few states have so few partitions that one round sees all that matter.
+# So few states have so few partitions that a few starts see all that matter.
 _TINY = 12
+# Starts of a round; how many of all starts must lead to the best answer before it is believed; after how many
+# rounds that found nothing better the search gives up.
+_ROUND, _CONFIRMATIONS, _PATIENCE = 12, 4, 4
 # From here on the multilevel search finds what starts one by one miss.
 _LARGE = 300
 
@@ -37,8 +40,9 @@ class Effort:
     """How much the portfolio tries."""
 
     rounds: int
-    starts: int
-    failures: int
+    starts: int  # of each round
+    failures: int  # in a row, until an improvement gives up
+    confirmations: int  # starts that lead to the best answer, until it is believed
 
 
 @dataclass(frozen=True)
@@ -83,12 +87,16 @@ def effort(task: Task) -> Effort:
     """Divide the budget by what a sweep costs."""
     share = _BUDGET / sweep_cost(task)
     if sweep_cost(task) > _AFFORDABLE:
-        return Effort(rounds=0, starts=0, failures=0)
-    rounds = 1 if task.chain.n_states <= _TINY else int(np.clip(share / 3000, 1, 4))
+        return Effort(rounds=0, starts=0, failures=0, confirmations=0)
+    starts = int(np.clip(share / 30, 6, 60))
+    if task.chain.n_states > _TINY:
+        starts *= int(np.clip(share / 3000, 1, 2))
+    rounds = max(1, starts // _ROUND)
     return Effort(
         rounds=rounds,
-        starts=int(np.clip(share / 30, 6, 60)),
+        starts=starts // rounds,
         failures=int(np.clip(share / 100, 3, 40)),
+        confirmations=_CONFIRMATIONS if task.chain.n_states > _TINY else starts,
     )
 
 
@@ -117,6 +125,7 @@ class _Search:
         self.effort = effort(task)
         self.best: Found | None = None
         self.elite: dict[bytes, Found] = {}
+        self.reached: list[float] = []
         self.done = 0
         included: tuple[Method, ...] = (sequential, annealing)
         if task.chain.n_states > _LARGE:
@@ -138,23 +147,48 @@ class _Search:
         rng = task.rng(_KEY_START, 0)
         for labels in [*(found.labels for found in list(self.elite.values())), *given]:
             self._take([ingredients.settle(labels, rng)])
+        in_vain = 0
         for round_number in range(self.effort.rounds):
+            before = self._best_cost()
             first = round_number * self.effort.starts
             calls = ((ingredients, first + i) for i in range(self.effort.starts))
-            self._take(run_all(task, start, calls))
+            self.reached += self._take(run_all(task, start, calls))
             chosen = sorted(self.elite.values(), key=lambda found: found.cost)[:_N_ELITE]
             self.elite = {}
             improving = (
-                (ingredients, found, round_number * _N_ELITE + i, self.effort.failures)
+                (ingredients, found, round_number * _N_ELITE + i, self._failures(round_number, i))
                 for i, found in enumerate(chosen)
             )
             self._take(run_all(task, improve, improving))
+            in_vain = 0 if self._best_cost() < before - EQUAL else in_vain + 1
+            if self._is_confirmed() or in_vain > _PATIENCE:
+                break
+        task.report(self.total, self.total, self._best_cost())
 
-    def _take(self, results: Iterable[Found]) -> None:
+    def _failures(self, round_number: int, rank: int) -> int:
+        """Patience with one of the elite: little at first, for what many starts lead to mostly is the best there is.
+
+        Below beta = 1/2 that is less sure: there the first of them is improved in earnest at once.
+        """
+        in_earnest = round_number > 0 or (rank == 0 and self.task.beta < 0.5)
+        return self.effort.failures if in_earnest else max(3, self.effort.failures // 5)
+
+    def _is_confirmed(self) -> bool:
+        """Whether enough independent starts led to the best answer, and improving it came to nothing."""
+        same = sum(cost <= self._best_cost() + EQUAL for cost in self.reached)
+        return same >= self.effort.confirmations
+
+    def _best_cost(self) -> float:
+        return np.inf if self.best is None else self.best.cost
+
+    def _take(self, results: Iterable[Found]) -> list[float]:
+        costs = []
         for found in results:
             self.best = better(self.best, found)
             self.elite.setdefault(_partition(found.labels), found)
             self._tick(0, 0, self.best.cost)
+            costs.append(found.cost)
+        return costs
 
     def _tick(self, _done: int, _total: int, cost: float) -> None:
         """Count one more step; included methods count their own, which are not the total's."""

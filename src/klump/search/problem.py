@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -56,11 +57,11 @@ def make_table(problem: Problem, labels: NDArray[Any], n_groups: int) -> Table:
     """Room for a search that starts from the labels; ``kernels.descent.build`` fills it."""
     n, k = problem.mu.size, n_groups
     dense_shape = (k, n) if problem.columns.size else (0, 0)
-    begin = np.zeros(n + 1, dtype=np.int64)
+    bounds, blocks = np.zeros((n, 2), dtype=np.int64), 0
     if not problem.columns.size:
-        out_degree = np.diff(problem.out_indptr)
-        np.cumsum((np.minimum(out_degree, k) + 3) // 4, out=begin[1:])
-    blocks = int(begin[-1])
+        room = (np.minimum(np.diff(problem.out_indptr), k) + 3) // 4
+        bounds[1:, 0] = np.cumsum(room[:-1])
+        blocks = int(room.sum())
     return Table(
         np.array(labels, dtype=np.int32),
         np.zeros(k, dtype=np.int64),
@@ -75,7 +76,7 @@ def make_table(problem: Problem, labels: NDArray[Any], n_groups: int) -> Table:
             np.zeros(dense_shape, dtype=np.int32),
         ),
         Lists(
-            np.stack([begin[:-1], np.zeros(n, dtype=np.int64)], axis=1),
+            bounds,
             _on_cache_lines((blocks, 4), np.int32),
             _on_cache_lines((blocks, 4), np.int32),
             _on_cache_lines((blocks, 2, 4), np.float64),
@@ -102,7 +103,7 @@ def _on_cache_lines(shape: tuple[int, ...], dtype: Any) -> NDArray[Any]:
 
     NumPy puts what it does not clear itself on huge pages, which saves more misses.
     """
-    size = int(np.prod(shape)) * np.dtype(dtype).itemsize
+    size = math.prod(shape) * np.dtype(dtype).itemsize
     raw = np.empty(size + _CACHE_LINE, dtype=np.uint8)
     begin = -raw.ctypes.data % _CACHE_LINE
     return raw[begin : begin + size].view(dtype).reshape(shape)

@@ -22,7 +22,19 @@ import numpy as np
 from numba import njit
 
 from klump.search.kernels import options
-from klump.search.kernels.tables import INVERSE, LOG, MASS, Dense, Floats, Flow, Ints, Lists, Problem, Table, Work
+from klump.search.kernels.tables import (
+    INVERSE,
+    LOG,
+    MASS,
+    Dense,
+    Floats,
+    Flow,
+    Ints,
+    Lists,
+    Problem,
+    Table,
+    Work,
+)
 from klump.search.kernels.vectors import add_block, prefetch
 
 # Nothing is allocated here, so nothing needs counting; reference counts would take most of a sweep's time.
