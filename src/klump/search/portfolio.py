@@ -156,7 +156,7 @@ class _Search:
             chosen = sorted(self.elite.values(), key=lambda found: found.cost)[:_N_ELITE]
             self.elite = {}
             improving = (
-                (ingredients, found, round_number * _N_ELITE + i, self._failures(round_number, i))
+                (ingredients, found, round_number * _N_ELITE + i, self._failures(round_number))
                 for i, found in enumerate(chosen)
             )
             self._take(run_all(task, improve, improving))
@@ -165,12 +165,12 @@ class _Search:
                 break
         task.report(self.total, self.total, self._best_cost())
 
-    def _failures(self, round_number: int, rank: int) -> int:
+    def _failures(self, round_number: int) -> int:
         """Patience with one of the elite: little at first, for what many starts lead to mostly is the best there is.
 
-        Below beta = 1/2 that is less sure: there the first of them is improved in earnest at once.
+        Below beta = 1/2 that is less sure: there they are improved in earnest at once.
         """
-        in_earnest = round_number > 0 or (rank == 0 and self.task.beta < 0.5)
+        in_earnest = round_number > 0 or self.task.beta < 0.5
         return self.effort.failures if in_earnest else max(3, self.effort.failures // 5)
 
     def _is_confirmed(self) -> bool:
