@@ -409,8 +409,9 @@ def _text_on_steps(certificates: Sequence[Certificate]) -> str:
         f"without sampling, from the worst start: all stay within t epsilon for {within} of {len(certificates)}. The "
         f"joint law of {PATH_STEPS} steps is off by {joint:.2g} epsilon in the median, where {PATH_STEPS} epsilon are "
         f"guaranteed. After {STEPS} steps the law of the group is off by less than a tenth of epsilon for {forgotten} "
-        f"of {len(strays)}, because chains forget where they started; it is off most, by {worst.marginal[-1]:.2f}, for "
-        f"{worst.chain} ({worst.groups if '=' in worst.groups else worst.groups + ' groups'}), which takes longest."
+        f"of {len(strays)}, because chains forget where they started. Slow ones take longer: it is off most, by "
+        f"{worst.marginal[-1]:.2f}, for {worst.chain} "
+        f"({worst.groups if '=' in worst.groups else worst.groups + ' groups'})."
     )
 
 

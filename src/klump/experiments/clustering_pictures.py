@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 GROUP_COLOURS = ("#0b6fa4", "#d9822b", "#4b9b5f")
-BETA_COLOURS = ("#7a4a9c", "#4b9b5f", "#d9822b")
+BETA_COLOURS = ("#c9b3dc", "#4b9b5f", "#222222")
 SEARCHES: dict[Search, tuple[str, str]] = {
     "as published": ("#d9822b", "o"),
     "Algorithm 1": ("#8a8f98", "^"),
@@ -130,20 +130,22 @@ def by_neighbors(neighbors: dict[str, Array]) -> Figure:
     figure = Figure(figsize=(8, 4), layout="constrained")
     axes = figure.subplots()
     counts = np.array([int(name) for name in neighbors if name != "own"])
-    for j, (beta, colour) in enumerate(zip(BETAS, BETA_COLOURS, strict=True)):
-        shares = [Share.true(neighbors[str(k)][:, j] >= RIGHT) for k in counts]
-        axes.plot(counts, [share.value for share in shares], ".-", color=colour, label=f"beta = {beta:g}")
-        axes.fill_between(
-            counts, *np.array([share.interval for share in shares]).T, color=colour, alpha=0.12, linewidth=0
-        )
-        own = Share.true(neighbors["own"][:, j] >= RIGHT)
-        label = "k = 15, each point its own neighbour" if j == 0 else ""
-        axes.plot([15], [own.value], "*", color=colour, markersize=11, label=label)
+    # The betas hardly differ: thick lines below thin ones, so that all are seen, and the interval of one.
+    for j, (beta, colour, width) in enumerate(zip(BETAS, BETA_COLOURS, (7, 4, 1.5), strict=True)):
+        values = [Share.true(neighbors[str(k)][:, j] >= RIGHT).value for k in counts]
+        axes.plot(counts, values, color=colour, linewidth=width, label=f"beta = {beta:g}")
+    middle = {name: Share.true(ari[:, 1] >= RIGHT) for name, ari in neighbors.items()}
+    low, high = np.array([middle[str(k)].interval for k in counts]).T
+    words = f"beta = {BETAS[1]:g}"
+    shade: dict[str, Any] = {"color": BETA_COLOURS[1], "alpha": 0.15, "linewidth": 0}
+    axes.fill_between(counts, low, high, label=f"{words}, interval", **shade)
+    label = f"{words}, each point its own neighbour"
+    axes.plot([15], [middle["own"].value], "*", color=PAPER, markersize=11, label=label, zorder=3)
     axes.set_xscale("log")
     axes.set_xticks(counts, [str(k) for k in counts])
     axes.minorticks_off()
     axes.set(xlabel="k, neighbours that set the scale", ylabel="share of draws right", ylim=(-0.04, 1.04))
-    axes.legend(frameon=False, loc="upper right")
+    axes.legend(frameon=False, loc="upper right", fontsize="small")
     _tidy(axes)
     return figure
 
