@@ -54,7 +54,7 @@ def test_without_annealing_the_search_collapses_below_one_half(result):
 
 def test_there_are_verdicts_tables_pictures_and_data(result):
     default = [verdict for verdict in result.verdicts if verdict.mode == "default"]
-    assert len(default) == 12 + 1 + 12
+    assert len(default) == 198 + 12 + 1 + 12
     assert [len(table.rows) for table in result.tables] == [18, 12, 12]
     assert all(len(row) == len(table.columns) for table in result.tables for row in table.rows)
     assert [picture.name for picture in result.pictures] == ["curves", "matrices", "gain"]
@@ -98,6 +98,21 @@ def test_an_interrupted_run_goes_on_where_it_was(tmp_path, monkeypatch):
     second = quasi_lumpable.run_trials(settings)
     assert seen[0] == ("quasi-lumpable", 10, 21)
     assert all(np.array_equal(first[key].cost, second[key].cost) for key in first)
+
+
+def test_the_default_is_compared_on_the_chains_that_it_has_seen():
+    many, few = (Trials(np.arange(11.0 * n).reshape(n, 11), np.zeros((n, 11))) for n in (10, 2))
+    (pair,) = quasi_lumpable.compare({("annealing", 0.0, 0.4): many, ("default", 0.0, 0.4): few})
+    np.testing.assert_array_equal(pair.change.cost, np.zeros((2, 11)))
+
+
+def test_a_lower_ari_than_the_papers_is_a_difference_with_a_reason():
+    paper, default = (Sample(0.9, 0.1, 250),) * 11, (Sample(0.2, 0.1, 50),) * 11
+    verdicts = quasi_lumpable.default_verdicts(
+        (Curve("ARI4", "", "ari", True, 0.4, 0.0, paper, paper, default),)
+    )
+    assert [verdict.outcome for verdict in verdicts] == ["differs"] * 11
+    assert all("not the planted ones" in verdict.reason for verdict in verdicts)
 
 
 def test_one_trial_has_no_deviation():

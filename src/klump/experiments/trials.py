@@ -55,18 +55,33 @@ def run_pieces(
     missing = [j for j, key in enumerate(keys) if key not in finished]
     done = len(keys) - len(missing)
     _report(settings, name, done, len(keys))
-    engine = joblib.Parallel(n_jobs=settings.n_jobs, prefer="processes", return_as="generator", batch_size=1)
-    # JSON and back, so that a result is the same whether it was written down or not.
-    for j, result in zip(missing, engine(joblib.delayed(function)(*calls[j]) for j in missing), strict=True):
+    # As they come, so that a slow piece does not hold back the others.
+    engine = joblib.Parallel(
+        n_jobs=settings.n_jobs, prefer="processes", return_as="generator_unordered", batch_size=1
+    )
+    for j, result in engine(joblib.delayed(_numbered)(j, function, calls[j]) for j in missing):
+        # JSON and back, so that a result is the same whether it was written down or not.
         line = json.dumps({"key": keys[j], "result": result})
         finished[keys[j]] = json.loads(line)["result"]
         if record is not None:
-            record.parent.mkdir(parents=True, exist_ok=True)
-            with record.open("a", encoding="utf-8") as file:
-                file.write(line + "\n")
+            _append(record, line)
         done += 1
         _report(settings, name, done, len(keys))
     return [finished[key] for key in keys]
+
+
+def _numbered(number: int, function: Callable[..., Any], call: tuple[Any, ...]) -> tuple[int, Any]:
+    return number, function(*call)
+
+
+def _append(record: Path, line: str) -> None:
+    """Write a line at the end, on a line of its own even after one that was cut off."""
+    record.parent.mkdir(parents=True, exist_ok=True)
+    with record.open("a+b") as file:
+        if file.tell() > 0:
+            file.seek(-1, 2)
+            line = line if file.read(1) == b"\n" else "\n" + line
+        file.write(line.encode() + b"\n")
 
 
 def _key(name: str, function: Callable[..., Any], call: tuple[Any, ...]) -> str:
