@@ -121,7 +121,7 @@ def test_pictures_can_be_drawn(result, tmp_path, which, n_axes):
 
 
 def test_no_more_chains_are_drawn_than_a_theorem_needs():
-    assert len(bisimulation._calls(Settings(trials=1000))) == 1 + 9 * 20 + 1 + 4 * 5
+    assert len(bisimulation._calls(Settings(trials=1000))) == 1 + 9 * 4 + 1 + 4 * 4
     assert bisimulation._calls(Settings(trials=1000)) == bisimulation._calls(Settings())
 
 

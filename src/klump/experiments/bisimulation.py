@@ -28,7 +28,7 @@ from klump.sources.random_chains import block_chain
 
 NAME = "bisimulation"
 # Chains of each random kind; more would show nothing new of a theorem.
-MOST_CHAINS, MOST_DRAWS = 20, 5
+MOST_CHAINS, MOST_DRAWS = 4, 4
 ALPHAS = (0.0, 0.5, 0.95)
 EPSILONS = (0.0, 0.4, 0.8)
 POINTS = (("clouds", 15), ("clouds", 100), ("circles", 15), ("circles", 120))

@@ -102,12 +102,17 @@ def points_seed(settings: Settings, data_set: str, draw: int) -> int:
     return settings.seed_of(list(SIZES).index(data_set), draw, 0)
 
 
+def draws(settings: Settings) -> int:
+    """Return the number of draws of points: one for every two trials, up to the full number."""
+    return PAPER_DRAWS if settings.trials is None else min(PAPER_DRAWS, -(-settings.trials // 2))
+
+
 def run(settings: Settings) -> Result:
     """Run the experiment; see the text of the result for what it asks."""
     calls = [
         (name, points_seed(settings, name, draw), settings.seed_of(number, draw, 1))
         for number, name in enumerate(SIZES)
-        for draw in range(settings.trials_or(PAPER_DRAWS))
+        for draw in range(draws(settings))
     ]
     pieces = run_pieces(NAME, run_draw, calls, settings)
     runs = {setting: _collect(pieces, calls, setting) for setting in PAPER_RIGHT}
