@@ -24,7 +24,7 @@ def quick(chain, n_states, beta, **options):
 def result():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(bisimulation, "aggregate", quick)
-        return bisimulation.run(Settings(trials=2, seed=SEED))
+        return bisimulation.run(Settings(trials=20, seed=SEED))
 
 
 @pytest.fixture(scope="module")

@@ -23,7 +23,7 @@ def quick(chain, n_states, beta, method="annealing", n_init=2, **options):
 def result():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(clustering, "aggregate", quick)
-        return clustering.run(Settings(trials=6, seed=SEED))
+        return clustering.run(Settings(trials=15, seed=SEED))
 
 
 def test_clouds_are_drawn_as_the_paper_says():

@@ -151,7 +151,7 @@ def run(settings: Settings) -> Result:
 
 
 def _calls(settings: Settings) -> list[tuple[Any, ...]]:
-    chains = min(settings.trials_or(MOST_CHAINS), MOST_CHAINS)
+    chains = MOST_CHAINS if settings.trials is None else min(MOST_CHAINS, -(-settings.trials // 10))
     seed = settings.seed_of
     calls: list[tuple[Any, ...]] = [("three-state", [], 0, 0)]
     for i, alpha in enumerate(ALPHAS):

@@ -35,7 +35,7 @@ ALPHAS = (0.0, 0.5, 0.95)
 EPSILONS = (0.0, 0.4, 0.8)
 BETAS = (1.0, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1, 0.0)
 # The default runs on one chain in so many, the first ones: it takes a hundred times as long as the published search.
-DEFAULT_SHARE = 5
+DEFAULT_SHARE = 7
 # The only noise for which the paper shows the search without annealing.
 SEQUENTIAL_EPS = 0.4
 # What the default must reach for some beta, where the paper's best is 0.95: alpha, eps, mean ARI.
