@@ -48,8 +48,8 @@ CHUNKS = {"annealing": 10, "sequential": 10, "default": 2}
 PURPOSES = ("chain", "annealing", "sequential", "default")
 
 _ELSEWHERE = (
-    "lower because the cheapest groups at this beta are not the planted ones: the default's cost is never above the "
-    "published algorithm's on the same chains, which see"
+    "where it is lower, the cheapest groups at this beta are not the planted ones: see the verdicts on the cost "
+    "against the published algorithm's, on the same chains"
 )
 
 Mode = Literal["annealing", "sequential", "default"]
