@@ -195,6 +195,23 @@ def test_bounds_never_exceed_the_gains(seed, beta):
             search.sweep(beta, [x], tolerance=-0.05)
 
 
+@pytest.mark.parametrize("beta", [0.0, 0.3, 0.8, 1.0])
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_a_descent_ends_where_no_move_helps_even_if_rounding_has_eaten_entries(layout, beta, rng):
+    """Entries that span 80 orders of magnitude: what large ones leave behind in a sum may be nothing at all."""
+    points = np.sort(rng.random(40))
+    P = chains.normalized(np.exp(-((points[:, None] - points) ** 2) / (2 * 0.04**2)))
+    for _ in range(3):
+        search = Search(P, chains.random_labels(40, 5, rng), 5, layout)
+        search.descend(beta)
+        reached = search.cost(beta)
+        search.descend(beta)
+        assert search.cost(beta) == pytest.approx(reached, abs=1e-11)
+        for x in range(40):
+            others = np.array(search.table.size)[search.labels[x]] > 1
+            assert not others or search.gains(beta, x).min() >= -1e-11
+
+
 @pytest.mark.parametrize(("n", "k"), [(300, 5), (300, 12)])
 def test_bounds_are_tight_where_a_state_is_small_beside_its_group(n, k, rng):
     """Guard: a loose bound would be as right, and useless."""

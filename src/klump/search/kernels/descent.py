@@ -499,9 +499,9 @@ def _bound_flow(
             if meet > 0.0:
                 within = flow.mass[2 * k, y]
                 work.change[y] += LOG2_E * meet / within if within > 0.0 else np.inf
-            if from_home > 0.0:
+            if exact and from_home > 0.0:
                 work.change[y] -= LOG2_E * out * from_home / (flow.mass[k + home, y] + from_home)
-            if to_home > 0.0:
+            if exact and to_home > 0.0:
                 work.change[y] -= LOG2_E * into * to_home / (flow.mass[home, y] + to_home)
 
 
@@ -562,9 +562,11 @@ def _into_dense(problem: Problem, table: Table, x: int, from_below: bool, work: 
             work.into[y] = _into_group(problem, table, x, y)
             continue
         first, second, third = 0.0, 0.0, 0.0
+        # Rounding may have left less in the own group than the state brought.
+        most = 1.0 if y == home else np.inf
         for i in range(column.size):
             r = column[i]
-            u = r * inverse[i]
+            u = min(r * inverse[i], most)
             first += r * log[i]
             second += r * u
             third += r * u * u
@@ -687,7 +689,6 @@ def _bound(
         work.change[:] = 0.0
     else:
         # Beside all the states of a dense chain the few groups cost nothing.
-        everywhere |= dense
         _bound_flow(table.flow, home, problem.loops[x], everywhere, dense, work, n_out, n_in)
     log, inverse, into, change = table.nu[LOG], table.nu[INVERSE], work.into, work.change
     for y in range(gain.size):
@@ -806,7 +807,7 @@ def visit(
         only = home ^ 1 if rule == IN_PAIRS else target
         leave, n_out, n_in = _leave(problem, table, beta, x, only, work)
         best, least, priced = _NOWHERE, np.inf if rule in (FORCE, LOOK) else -tolerance - leave, 0
-        everywhere = table.size.size <= _MANY_GROUPS
+        everywhere = table.size.size <= _MANY_GROUPS or problem.columns.size > 0
         if only < 0:
             _bound(problem, table, beta, x, everywhere, work, n_out, n_in)
         while True:
