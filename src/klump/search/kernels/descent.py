@@ -692,8 +692,9 @@ def _bound(
         _bound_flow(table.flow, home, problem.loops[x], everywhere, dense, work, n_out, n_in)
     log, inverse, into, change = table.nu[LOG], table.nu[INVERSE], work.into, work.change
     for y in range(gain.size):
-        u = mu * inverse[y]
-        rise = mu * (log[y] + LOG2_E * (1.0 + max(0.5 * u - u * u * (1.0 / 6.0), 0.0)))
+        # What bounds the rise grows with u up to there, and so does the rise.
+        u = min(mu * inverse[y], 1.0)
+        rise = mu * (log[y] + LOG2_E * (1.0 + 0.5 * u - u * u * (1.0 / 6.0)))
         gain[y] = rise + (1.0 - 2.0 * beta) * into[y] - (1.0 - beta) * change[y]
     gain[home] = np.inf
     gain[table.size.size :] = np.inf
