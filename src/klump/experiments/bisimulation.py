@@ -20,6 +20,7 @@ from klump.aggregation.aggregation import Aggregation
 from klump.aggregation.question import aggregate, beta_path
 from klump.chain import MarkovChain
 from klump.experiments.clustering import draw_points, points_seed
+from klump.experiments.quasi_lumpable import ALPHAS, EPSILONS
 from klump.experiments.result import Outcome, Picture, Result, Table, Verdict
 from klump.experiments.shares import Share
 from klump.experiments.trials import Settings, run_pieces
@@ -28,9 +29,7 @@ from klump.sources.random_chains import block_chain
 
 NAME = "bisimulation"
 # Chains of each random kind; more would show nothing new of a theorem.
-MOST_CHAINS, MOST_DRAWS = 4, 4
-ALPHAS = (0.0, 0.5, 0.95)
-EPSILONS = (0.0, 0.4, 0.8)
+MOST_CHAINS = 4
 POINTS = (("clouds", 15), ("clouds", 100), ("circles", 15), ("circles", 120))
 BETAS = (0.0, 0.5)
 LETTER_BETAS = (1.0, 0.8, 0.5, 0.0)
@@ -161,10 +160,7 @@ def _calls(settings: Settings) -> list[tuple[Any, ...]]:
             ]
     calls.append(("bigrams", [], 0, seed(4)))
     for name, k in POINTS:
-        calls += [
-            (name, [k], points_seed(settings, name, draw), seed(5, k, draw))
-            for draw in range(min(chains, MOST_DRAWS))
-        ]
+        calls += [(name, [k], points_seed(settings, name, draw), seed(5, k, draw)) for draw in range(chains)]
     return calls
 
 

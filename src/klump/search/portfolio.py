@@ -30,7 +30,7 @@ _N_ELITE = 3
 _TINY = 12
 # Starts of a round; how many of all starts must lead to the best answer before it is believed; after how many
 # rounds that found nothing better the search gives up.
-_ROUND, _CONFIRMATIONS, _PATIENCE = 12, 4, 4
+_ROUND, _CONFIRMATIONS, _PATIENCE = 12, 4, 5
 # From here on the multilevel search finds what starts one by one miss.
 _LARGE = 300
 
@@ -162,7 +162,7 @@ class _Search:
             )
             self._take(run_all(task, improve, improving))
             in_vain = 0 if self._best_cost() < before - EQUAL else in_vain + 1
-            if self._is_confirmed() or in_vain > _PATIENCE:
+            if self._is_confirmed() or in_vain >= _PATIENCE:
                 break
         task.report(self.total, self.total, self._best_cost())
 
