@@ -16,11 +16,15 @@ ROOMS = [
     "search",
     "guarantees",
     "aggregation",
+    "clustering",
+    "comparison",
+    "plots",
     "experiments",
     "cli",
 ]
-# What builds finished chains for the user stands in sources, but calls the chain lazily, inside functions.
-ALLOWED_BACK = {("sources", "chain")}
+# Lazily, inside functions: what builds finished chains for the user stands in sources, but calls the chain; and
+# results can plot themselves.
+ALLOWED_BACK = {("sources", "chain"), ("aggregation", "plots"), ("comparison", "plots")}
 HEAVY = {"numba", "sklearn", "matplotlib", "rich", "joblib", "pandas", "networkx"}
 
 

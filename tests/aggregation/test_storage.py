@@ -24,6 +24,7 @@ from klump.aggregation.mapping import as_mapping
 from klump.aggregation.storage import load, save
 from klump.chain import MarkovChain
 from klump.errors import FileFormatError, InvalidArgumentError
+from klump.search.method import Record
 
 P = np.array([[0.5, 0.4, 0.1], [0.4, 0.5, 0.1], [0.05, 0.05, 0.9]])
 FACTS = {
@@ -76,7 +77,7 @@ def assert_same_answer(one, other):
 
 def test_every_field_is_covered_here():
     """A field that is added to Aggregation must be saved too."""
-    assert {field.name for field in dataclasses.fields(Aggregation)} == {"original", "map", *FACTS}
+    assert {field.name for field in dataclasses.fields(Aggregation)} == {"original", "map", "record", *FACTS}
     assert {field.name for field in dataclasses.fields(AggregationPath)} == {"aggregations"}
 
 
@@ -103,6 +104,17 @@ def test_stochastic_maps(tmp_path, drawn, stored_sparse):
     again = there_and_back(answer, tmp_path)
     assert_same_answer(answer, again)
     assert again.map.labels is None
+
+
+def test_what_a_method_recorded_comes_back(tmp_path):
+    columns = {"first": np.array([0, 2]), "cost": np.array([0.25, np.inf])}
+    again = there_and_back(answer_for(record=Record("merges", columns)), tmp_path).record
+    assert again.kind == "merges"
+    assert list(again.columns) == list(columns)
+    for name, column in columns.items():
+        np.testing.assert_array_equal(again.columns[name], column)
+        assert not again.columns[name].flags.writeable
+    assert there_and_back(answer_for(), tmp_path).record is None
 
 
 def test_path_with_hard_and_soft_steps(tmp_path):

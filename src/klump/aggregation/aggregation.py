@@ -16,6 +16,7 @@ from klump.aggregation.mapping import Mapping, as_mapping
 from klump.chain import ChainLike, MarkovChain, as_chain
 from klump.errors import InvalidArgumentError
 from klump.guarantees import Bisimulation, certify
+from klump.search.method import Record
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -57,6 +58,8 @@ class Aggregation:
     """Whether the search was stopped by Ctrl-C: the map is the best found until then."""
     made_with: tuple[tuple[str, str], ...] = field(default=(), repr=False)
     """Versions of klump and of what it computed with."""
+    record: Record | None = field(default=None, repr=False)
+    """What the method recorded on its way, if its way is worth keeping."""
 
     @classmethod
     def from_labels(cls, chain: ChainLike, labels_or_mapping: Any, beta: float = 0.5) -> Aggregation:

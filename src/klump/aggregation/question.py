@@ -9,21 +9,22 @@ from importlib import metadata
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from klump import __version__
 from klump.aggregation.aggregation import Aggregation, AggregationPath
-from klump.aggregation.costs import checked_beta
-from klump.aggregation.mapping import as_mapping, from_labels
+from klump.aggregation.costs import checked_beta, group_masses
+from klump.aggregation.mapping import Mapping, as_mapping, from_labels
 from klump.chain import ChainLike, MarkovChain, as_chain
 from klump.errors import InvalidArgumentError
 from klump.search.annealing import annealing_path
 from klump.search.method import Found, Labels, Progress, Task
-from klump.search.registry import METHODS
+from klump.search.registry import FINDS_NUMBER, MERGES, METHODS
 
 
 def aggregate(
     chain: ChainLike,
-    n_states: int,
+    n_states: int | None = None,
     beta: float = 0.5,
     method: str = "auto",
     n_init: int = 20,
@@ -34,6 +35,7 @@ def aggregate(
     step: float = 0.1,
     max_sweeps: int = 100,
     allow_empty: bool = False,
+    tolerance: float = 1e-10,
     progress: Progress | None = None,
 ) -> Aggregation:
     """Aggregate a chain to exactly ``n_states`` groups.
@@ -43,7 +45,7 @@ def aggregate(
     chain
         A MarkovChain, a transition matrix (dense or sparse), or an object with one.
     n_states
-        The number of groups wanted.
+        The number of groups wanted; left out for a method that finds it itself.
     beta
         What to preserve: 0 lumpability (a Markov aggregate), 1/2 predictability, 1 the information bottleneck.
     method
@@ -64,6 +66,8 @@ def aggregate(
     allow_empty
         Let groups run empty, as the paper's algorithms do; the answer may then have fewer groups than asked for.
         Not for ``"auto"``.
+    tolerance
+        How far transition probabilities may differ that ``"exact"`` takes for equal.
     progress
         Called with the number of finished and of planned steps and the best cost so far.
 
@@ -90,10 +94,12 @@ def aggregate(
         raise InvalidArgumentError(
             "allow_empty=True is for the paper's algorithms; pass method='annealing' with it"
         )
-    options = Options(n_init, random_state, n_jobs, initial, step, max_sweeps, allow_empty, progress)
-    task = options.task(chain, n_states, checked_beta(beta))
+    options = Options(
+        n_init, random_state, n_jobs, initial, step, max_sweeps, allow_empty, progress, tolerance
+    )
+    task = options.task(chain, n_states, checked_beta(beta), method)
     found = METHODS[method](task)
-    return _answer(task, found, method, task.beta, heaviest_first(task, found.labels))
+    return _answer(task, found, method, task.beta, heaviest_first(chain, _map_of(task, found)))
 
 
 def beta_path(
@@ -126,9 +132,9 @@ def beta_path(
     wanted = [1.0 - 0.1 * i for i in range(10)] + [0.0] if betas is None else _checked_betas(betas)
     wanted = sorted({round(beta, 12) for beta in wanted}, reverse=True)
     options = Options(n_init, random_state, n_jobs, initial, step, max_sweeps, allow_empty, progress)
-    task = options.task(chain, n_states, wanted[-1])
+    task = options.task(chain, n_states, wanted[-1], "annealing")
     path = annealing_path(task, wanted)
-    renumber = heaviest_first(task, path[0].labels)
+    renumber = heaviest_first(chain, _map_of(task, path[0]))
     return AggregationPath(
         tuple(
             _answer(task, found, "annealing", beta, renumber)
@@ -154,10 +160,11 @@ class Options:
     max_sweeps: Any
     allow_empty: bool
     progress: Progress | None
+    tolerance: Any = 1e-10
 
-    def task(self, chain: MarkovChain, n_states: Any, beta: float) -> Task:
+    def task(self, chain: MarkovChain, n_states: Any, beta: float, method: str) -> Task:
         """Check everything and put it together."""
-        n_groups = _checked_groups(n_states, chain)
+        n_groups = _checked_groups(n_states, chain, method)
         if self.progress is not None and not callable(self.progress):
             raise InvalidArgumentError(
                 f"progress={self.progress!r} must be a function of (done, total, best cost)"
@@ -169,40 +176,55 @@ class Options:
             _checked_count("n_init", self.n_init),
             checked_seed(self.random_state),
             _checked_jobs(self.n_jobs),
-            _checked_initial(self.initial, chain, n_groups),
+            _checked_initial(self.initial, chain, n_groups, method),
             _checked_count("max_sweeps", self.max_sweeps),
             _checked_step(self.step),
             self.allow_empty,
+            _checked_tolerance(self.tolerance),
             self.progress,
         )
 
 
-def heaviest_first(task: Task, labels: Labels) -> Labels:
+def heaviest_first(chain: MarkovChain, mapping: Mapping) -> Labels:
     """New number of each group so that they are ordered by mass, then by their first state."""
-    mass = np.bincount(labels, weights=task.chain.stationary_distribution, minlength=task.n_groups)
-    first = np.full(task.n_groups, len(labels))
-    np.minimum.at(first, labels, np.arange(len(labels)))
-    order = np.lexsort((first, -np.round(mass, 12)))
-    numbers = np.empty(task.n_groups, dtype=np.int32)
-    numbers[order] = np.arange(task.n_groups)
+    weights = mapping.weights
+    first = np.full(mapping.n_groups, chain.n_states)
+    np.minimum.at(first, weights.indices, np.repeat(np.arange(chain.n_states), np.diff(weights.indptr)))
+    order = np.lexsort((first, -np.round(group_masses(chain, mapping), 12)))
+    numbers = np.empty(mapping.n_groups, dtype=np.int32)
+    numbers[order] = np.arange(mapping.n_groups)
     return numbers
 
 
+def _map_of(task: Task, found: Found) -> Mapping:
+    """The map that was found, with the method's own numbers of groups."""
+    if found.weights is not None:
+        return as_mapping(found.weights, task.chain.n_states)
+    return from_labels(found.labels, max(task.n_groups, int(found.labels.max()) + 1))
+
+
+def _renumbered(mapping: Mapping, numbers: Labels) -> Mapping:
+    if mapping.labels is None:
+        order = np.argsort(numbers)
+        return Mapping(sparse.csr_array(mapping.weights[:, order]), None)
+    return from_labels(numbers[mapping.labels], mapping.n_groups)
+
+
 def _answer(task: Task, found: Found, method: str, beta: float, renumber: Labels) -> Aggregation:
-    labels = renumber[found.labels]
-    n_groups = task.n_groups
-    if task.allow_empty:
-        kept, numbers = np.unique(labels, return_inverse=True)
-        labels, n_groups = numbers.astype(np.int32), len(kept)
+    mapping = _renumbered(_map_of(task, found), renumber)
+    if task.allow_empty and mapping.labels is not None:
+        kept, labels = np.unique(mapping.labels, return_inverse=True)
+        mapping = from_labels(labels, len(kept))
     return Aggregation(
         task.chain,
-        from_labels(labels, n_groups),
+        mapping,
         beta,
         method,
         task.seed,
         found.trace,
         found.interrupted,
         versions(),
+        found.record,
     )
 
 
@@ -228,7 +250,16 @@ def checked_seed(random_state: Any) -> int:
     raise InvalidArgumentError(f"random_state={random_state!r} is not a seed; pass a whole number, 0 or more")
 
 
-def _checked_groups(n_states: Any, chain: MarkovChain) -> int:
+def _checked_groups(n_states: Any, chain: MarkovChain, method: str) -> int:
+    if method in FINDS_NUMBER:
+        if n_states is not None:
+            raise InvalidArgumentError(
+                f"n_states={n_states!r} is not for method={method!r}, which finds the number of groups itself; "
+                "leave it out"
+            )
+        return 1
+    if n_states is None:
+        raise InvalidArgumentError(f"n_states is missing; say how many groups method={method!r} is to find")
     if isinstance(n_states, bool) or not isinstance(n_states, int | np.integer):
         raise InvalidArgumentError(f"n_states={n_states!r} must be a whole number of groups")
     if not 1 <= n_states <= chain.n_states:
@@ -271,12 +302,21 @@ def _checked_step(step: Any) -> float:
     return float(step)
 
 
-def _checked_initial(initial: Any, chain: MarkovChain, n_states: int) -> Labels | None:
+def _checked_tolerance(tolerance: Any) -> float:
+    number = isinstance(tolerance, int | float | np.integer | np.floating) and not isinstance(tolerance, bool)
+    if not number or not 0.0 <= tolerance <= 1.0:
+        raise InvalidArgumentError(f"tolerance={tolerance!r} must be a number between 0 and 1")
+    return float(tolerance)
+
+
+def _checked_initial(initial: Any, chain: MarkovChain, n_groups: int, method: str) -> Labels | None:
     if initial is None:
         return None
     mapping = as_mapping(initial, chain.n_states)
     if mapping.labels is None:
         raise InvalidArgumentError("initial must be a deterministic map: one group for each state")
-    if mapping.n_groups != n_states:
-        raise InvalidArgumentError(f"initial has {mapping.n_groups} groups, but n_states={n_states}")
+    if method in FINDS_NUMBER or (method in MERGES and mapping.n_groups >= n_groups):
+        return mapping.labels
+    if mapping.n_groups != n_groups:
+        raise InvalidArgumentError(f"initial has {mapping.n_groups} groups, but n_states={n_groups}")
     return mapping.labels

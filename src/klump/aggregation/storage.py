@@ -12,6 +12,8 @@ A file is an uncompressed ``.npz``, which NumPy and anything that reads zip arch
     As the chain has them.
 ``labels_0``, or ``map_0_data``, ``map_0_indices`` and ``map_0_indptr``
     The group of each state in aggregation 0, or its stochastic map in CSR form; 1, 2, ... likewise.
+``record_0_...``
+    The columns of what the method recorded on its way, if it did; the metadata tell of what kind they are.
 """
 
 from __future__ import annotations
@@ -37,6 +39,7 @@ from klump.aggregation.costs import checked_beta
 from klump.aggregation.mapping import Mapping, as_mapping, from_labels
 from klump.chain import MarkovChain, validation
 from klump.errors import FileFormatError, InvalidArgumentError, KlumpError
+from klump.search.method import Record
 
 Arrays = dict[str, NDArray[Any]]
 
@@ -44,6 +47,7 @@ _VERSION = 1
 _AGGREGATION, _PATH = "klump/aggregation", "klump/path"
 # Types of the entries. A file never decides by itself as what it is read.
 _FLOATS, _INTEGERS, _LABELS, _TEXT = ("float64",), ("int32", "int64"), ("int32",), ("bytes",)
+_NUMBERS = (*_FLOATS, *_INTEGERS)
 _CSR = {"data": _FLOATS, "indices": _INTEGERS, "indptr": _INTEGERS}
 
 
@@ -153,6 +157,7 @@ def _content(answer: Aggregation | AggregationPath) -> Arrays:
     arrays |= _matrix_arrays(chain)
     for number, each in enumerate(answers):
         arrays |= _map_arrays(each.map, number)
+        arrays |= _record_arrays(each.record, number)
     return arrays
 
 
@@ -180,6 +185,7 @@ def _facts(answer: Aggregation) -> dict[str, Any]:
         "interrupted": bool(answer.interrupted),
         "made_with": dict(answer.made_with),
         "n_groups": answer.n_states,
+        "record": None if answer.record is None else [answer.record.kind, *answer.record.columns],
     }
 
 
@@ -203,6 +209,11 @@ def _map_arrays(mapping: Mapping, number: int) -> Arrays:
         return {f"labels_{number}": mapping.labels}
     weights = mapping.weights
     return {f"map_{number}_{part}": getattr(weights, part) for part in _CSR}
+
+
+def _record_arrays(record: Record | None, number: int) -> Arrays:
+    columns = {} if record is None else record.columns
+    return {f"record_{number}_{name}": column for name, column in columns.items()}
 
 
 def _encoded(value: Any) -> Any:
@@ -352,6 +363,7 @@ def _aggregation(entries: _Entries, facts: dict[str, Any], number: int, chain: M
         trace=tuple(float(_decoded(cost)) for cost in facts["trace"]),
         interrupted=bool(facts["interrupted"]),
         made_with=tuple((str(name), str(version)) for name, version in facts["made_with"].items()),
+        record=_record(entries, facts.get("record"), number),
     )
 
 
@@ -366,6 +378,17 @@ def _map(entries: _Entries, number: int, n_states: int, n_groups: int) -> Mappin
     if mapping.n_groups != n_groups:
         raise _damaged(f"its entry {name!r} has {mapping.n_groups} groups instead of {n_groups}")
     return from_labels(labels, n_groups)
+
+
+def _record(entries: _Entries, names: Any, number: int) -> Record | None:
+    """Restore what the method recorded; files of the first klump have nothing of the kind."""
+    if names is None:
+        return None
+    kind, *columns = map(str, names)
+    found = {name: entries.read(f"record_{number}_{name}", _NUMBERS) for name in columns}
+    if len({len(column) for column in found.values()}) > 1:
+        raise _damaged(f"the columns of its record {number} differ in length")
+    return Record(kind, found)
 
 
 def _decoded(value: Any) -> Any:

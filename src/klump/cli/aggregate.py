@@ -30,9 +30,18 @@ def _known_method(ctx: click.Context, param: click.Parameter, value: str) -> str
     return value
 
 
+def _check_number(n_states: int | None, method: str) -> None:
+    from klump.search.registry import FINDS_NUMBER
+
+    if n_states is None and method not in FINDS_NUMBER:
+        raise click.UsageError("Missing option '-k' / '--n-states': how many groups")
+    if n_states is not None and method in FINDS_NUMBER:
+        raise click.UsageError(f"-k is not for --method {method}, which finds the number of groups itself")
+
+
 @click.command("aggregate", cls=ChainCommand)
 @chain_options
-@n_states_option
+@n_states_option(required=False)
 @click.option(
     "--beta",
     type=click.FloatRange(0.0, 1.0),
@@ -55,7 +64,7 @@ def _known_method(ctx: click.Context, param: click.Parameter, value: str) -> str
 @printing_options
 def command(
     source: ChainInput,
-    n_states: int,
+    n_states: int | None,
     beta: float,
     method: str,
     n_init: int,
@@ -67,6 +76,7 @@ def command(
     quiet: bool,
 ) -> None:
     """Group the states of the chain in FILE, and say what is lost."""
+    _check_number(n_states, method)
     from klump.cli import progress, records
     from klump.cli.results import deliver
 

@@ -111,12 +111,11 @@ def printing_options(function: Function) -> Function:
     return _all(_PRINTING, function)
 
 
-def n_states_option(function: Function) -> Function:
+def n_states_option(*, required: bool = True) -> Callable[[Function], Function]:
     """Take the number of groups."""
-    option = click.option(
-        "-k", "--n-states", metavar="K", type=click.IntRange(1), required=True, help="How many groups."
+    return click.option(
+        "-k", "--n-states", metavar="K", type=click.IntRange(1), required=required, help="How many groups."
     )
-    return option(function)
 
 
 def output_option(help: str) -> Callable[[Function], Function]:

@@ -35,7 +35,7 @@ def _numbers(ctx: click.Context, param: click.Parameter, value: str | None) -> l
 
 @click.command("path", cls=ChainCommand)
 @chain_options
-@n_states_option
+@n_states_option()
 @click.option(
     "--betas",
     metavar="B,B,...",

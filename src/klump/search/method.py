@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from klump import information
 from klump.chain import MarkovChain
@@ -39,6 +40,7 @@ class Task:
     max_sweeps: int = 100
     step: float = 0.1
     allow_empty: bool = False
+    tolerance: float = 1e-10
     progress: Progress | None = field(default=None, compare=False)
 
     @cached_property
@@ -67,20 +69,38 @@ class Task:
 
 
 @dataclass(frozen=True, eq=False)
+class Record:
+    """A table of what a method saw on its way: columns of equal length, numbers only, so that it can be saved."""
+
+    kind: str
+    columns: dict[str, NDArray[Any]]
+
+    def __post_init__(self) -> None:
+        for column in self.columns.values():
+            column.flags.writeable = False
+
+
+@dataclass(frozen=True, eq=False)
 class Found:
-    """A map and its cost; ``trace`` is the cost after each sweep of the last descent."""
+    """A map and its cost; ``trace`` is the cost after each sweep of the last descent.
+
+    A truly stochastic map has ``weights`` (n x k), and ``labels`` are then its most probable groups. ``record`` is
+    what the method saw on its way, for methods whose way is worth keeping.
+    """
 
     labels: Labels
     cost: float
     trace: tuple[float, ...] = ()
     interrupted: bool = False
+    weights: sparse.csr_array | None = None
+    record: Record | None = None
 
 
 class Method(Protocol):
     """A way to search."""
 
     def __call__(self, task: Task) -> Found:
-        """Find labels with exactly ``task.n_groups`` groups."""
+        """Find a map with exactly ``task.n_groups`` groups (a method that ``FINDS_NUMBER`` decides itself)."""
         ...
 
 

@@ -12,3 +12,8 @@ METHODS: dict[str, Method] = {
     "sequential": sequential,
     "annealing": annealing,
 }
+
+# Methods that find out themselves how many groups there are: they are asked without a number.
+FINDS_NUMBER: frozenset[str] = frozenset()
+# Methods that merge groups: what they start from may have more groups than asked for.
+MERGES: frozenset[str] = frozenset()
