@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from klump.search.annealing import annealing
+from klump.search.exact import exact
 from klump.search.method import Method
 from klump.search.portfolio import portfolio
 from klump.search.sequential import sequential
@@ -11,9 +12,10 @@ METHODS: dict[str, Method] = {
     "auto": portfolio,
     "sequential": sequential,
     "annealing": annealing,
+    "exact": exact,
 }
 
 # Methods that find out themselves how many groups there are: they are asked without a number.
-FINDS_NUMBER: frozenset[str] = frozenset()
+FINDS_NUMBER: frozenset[str] = frozenset({"exact"})
 # Methods that merge groups: what they start from may have more groups than asked for.
 MERGES: frozenset[str] = frozenset()

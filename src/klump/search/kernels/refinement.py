@@ -1,0 +1,228 @@
+"""Partition refinement: split blocks of states until all states of a block lead alike to every block.
+
+A block that was split becomes a splitter: every state that leads to it gets as weight the probability of doing so,
+and each block is cut where the weights of its members differ. Only the smaller parts of a block need be splitters, as
+the weight into the largest follows from the weight into the whole. So a transition is looked at log2(n) times at most.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from klump.search.kernels.blocks import BLOCKS, WAITING, Partition, Scratch, Transitions
+from klump.search.kernels.options import KERNEL
+from klump.search.kernels.tables import Floats, Shorts
+
+# The same sum must come out the same wherever it is taken, so sums keep the order they are written in.
+_ORDERED = {**KERNEL, "fastmath": False}
+# What rounding makes of equal sums differs by less.
+_ROUNDING = 1e-13
+
+
+@njit(**_ORDERED)
+def _mark(partition: Partition, x: int) -> None:
+    """Bring a state to the front of its block."""
+    elements, place = partition.elements, partition.place
+    b = partition.block[x]
+    here, there = place[x], partition.first[b] + partition.marked[b]
+    other = elements[there]
+    elements[there], elements[here] = x, other
+    place[x], place[other] = there, here
+    partition.marked[b] += 1
+
+
+@njit(**_ORDERED)
+def _find_cuts(
+    values: Floats,  # in: weights, ascending
+    tolerance: float,
+    cuts: Shorts,  # out: where in values a new part begins
+) -> int:
+    """Cut weights into parts that are no wider than the tolerance; returns the number of cuts.
+
+    A part is filled until the next weight is too far from its least. If that cut would fall between weights that
+    differ by rounding alone, it is made in front of them all.
+    """
+    rounding = min(_ROUNDING, tolerance)
+    count = 0
+    begin = 0
+    for i in range(1, values.size):
+        if values[i] - values[begin] <= tolerance:
+            continue
+        cut = i
+        while cut - 1 > begin and values[cut] - values[cut - 1] <= rounding:
+            cut -= 1
+        if values[cut] - values[cut - 1] <= rounding or values[i] - values[cut] > tolerance:
+            cut = i
+        cuts[count] = cut
+        count += 1
+        begin = cut
+    return count
+
+
+@njit(**_ORDERED)
+def _sort_marked(partition: Partition, work: Scratch, b: int, zero: bool) -> Floats:
+    """Order the marked members of a block, heaviest first; returns the weights that occur, ascending.
+
+    So those with next to no weight stand beside the members that are not marked, which have weight zero.
+    """
+    first, marked = partition.first[b], partition.marked[b]
+    members = partition.elements[first : first + marked].copy()
+    order = np.argsort(work.weight[members], kind="mergesort")
+    values = np.zeros(marked + zero)
+    for i in range(marked):
+        x = members[order[i]]
+        values[i + zero] = work.weight[x]
+        partition.elements[first + marked - 1 - i] = x
+        partition.place[x] = first + marked - 1 - i
+    return values
+
+
+@njit(**_ORDERED)
+def _split(partition: Partition, work: Scratch, b: int, tolerance: float) -> None:
+    """Cut a block by the weights of its marked members; the others have weight zero. Unmarks all.
+
+    The largest part keeps the number of the block, and with it its place in the queue, if it had one; all others wait.
+    """
+    elements = partition.elements
+    first, end = partition.first[b], partition.end[b]
+    last = first + partition.marked[b]
+    zero = last < end
+    least = 0.0 if zero else np.inf
+    most = 0.0
+    for i in range(first, last):
+        least = min(least, work.weight[elements[i]])
+        most = max(most, work.weight[elements[i]])
+    if most - least <= tolerance:
+        partition.marked[b] = 0
+        return
+
+    bounds = work.bounds
+    n_parts = _find_cuts(_sort_marked(partition, work, b, zero), tolerance, bounds[1:]) + 1
+    partition.marked[b] = 0
+    bounds[0] = end
+    for part in range(1, n_parts):
+        bounds[part] = last + zero - bounds[part]
+    bounds[n_parts] = first
+    largest = 0
+    for part in range(1, n_parts):
+        if bounds[part] - bounds[part + 1] > bounds[largest] - bounds[largest + 1]:
+            largest = part
+    for part in range(n_parts):
+        number = b
+        if part != largest:
+            number = partition.counts[BLOCKS]
+            partition.counts[BLOCKS] += 1
+            for i in range(bounds[part + 1], bounds[part]):
+                partition.block[elements[i]] = number
+            partition.queue[partition.counts[WAITING]] = number
+            partition.counts[WAITING] += 1
+        partition.first[number], partition.end[number] = bounds[part + 1], bounds[part]
+
+
+@njit(**_ORDERED)
+def refine(transitions: Transitions, partition: Partition, work: Scratch, tolerance: float) -> int:
+    """Split blocks until no splitter waits; returns how many transitions were looked at."""
+    indptr, indices, data = transitions.indptr, transitions.indices, transitions.data
+    weight = work.weight
+    visits = 0
+    while partition.counts[WAITING] > 0:
+        partition.counts[WAITING] -= 1
+        splitter = partition.queue[partition.counts[WAITING]]
+        n_states = 0
+        for i in range(partition.first[splitter], partition.end[splitter]):
+            y = partition.elements[i]
+            for e in range(indptr[y], indptr[y + 1]):
+                x = indices[e]
+                if weight[x] == 0.0:
+                    work.states[n_states] = x
+                    n_states += 1
+                weight[x] += data[e]
+            visits += indptr[y + 1] - indptr[y]
+        n_blocks = 0
+        for i in range(n_states):
+            x = work.states[i]
+            b = partition.block[x]
+            if partition.end[b] - partition.first[b] > 1:
+                if partition.marked[b] == 0:
+                    work.blocks[n_blocks] = b
+                    n_blocks += 1
+                _mark(partition, x)
+        for i in range(n_blocks):
+            _split(partition, work, work.blocks[i], tolerance)
+        for i in range(n_states):
+            weight[work.states[i]] = 0.0
+    return visits
+
+
+@njit(**_ORDERED)
+def find_spreads(
+    transitions: Transitions,
+    partition: Partition,
+    target: Shorts,  # out: (k,) the block to which the members of a block lead most differently
+    spread: Floats,  # out: (k,) largest less smallest probability of leading there
+) -> None:
+    """Find how far the states of each block are from leading alike to every block."""
+    indptr, indices, data = transitions.out_indptr, transitions.out_indices, transitions.out_data
+    k = target.size
+    weight, least, most = np.zeros(k), np.zeros(k), np.zeros(k)
+    count = np.zeros(k, np.int64)
+    reached, seen = np.zeros(k, np.int32), np.zeros(k, np.int32)
+    for b in range(k):
+        n_seen = 0
+        for i in range(partition.first[b], partition.end[b]):
+            x = partition.elements[i]
+            n_reached = 0
+            for e in range(indptr[x], indptr[x + 1]):
+                other = partition.block[indices[e]]
+                if weight[other] == 0.0:
+                    reached[n_reached] = other
+                    n_reached += 1
+                weight[other] += data[e]
+            for j in range(n_reached):
+                other = reached[j]
+                if count[other] == 0:
+                    seen[n_seen] = other
+                    n_seen += 1
+                    least[other] = most[other] = weight[other]
+                least[other] = min(least[other], weight[other])
+                most[other] = max(most[other], weight[other])
+                count[other] += 1
+                weight[other] = 0.0
+        target[b] = 0
+        spread[b] = 0.0
+        for j in range(n_seen):
+            other = seen[j]
+            # A member that does not lead there at all does so with probability zero.
+            everyone = count[other] == partition.end[b] - partition.first[b]
+            width = most[other] - (least[other] if everyone else 0.0)
+            if width > spread[b]:
+                target[b], spread[b] = other, width
+            count[other] = 0
+
+
+@njit(**_ORDERED)
+def separate(
+    transitions: Transitions,
+    partition: Partition,
+    work: Scratch,
+    tolerance: float,
+    labels: Shorts,  # in: (n,) the blocks when the spreads were found
+    target: Shorts,  # in: (k,)
+    spread: Floats,  # in: (k,)
+) -> None:
+    """Split every block that is spread too widely, by the weights of its members into its target."""
+    indptr, indices, data = transitions.out_indptr, transitions.out_indices, transitions.out_data
+    for b in range(target.size):
+        if spread[b] <= tolerance:
+            continue
+        first, end = partition.first[b], partition.end[b]
+        for i in range(first, end):
+            x = partition.elements[i]
+            for e in range(indptr[x], indptr[x + 1]):
+                if labels[indices[e]] == target[b]:
+                    work.weight[x] += data[e]
+        partition.marked[b] = end - first
+        _split(partition, work, b, tolerance)
+        for i in range(first, end):
+            work.weight[partition.elements[i]] = 0.0
