@@ -22,6 +22,7 @@ _HOME = {
     "errors": "klump",
     "load": "klump.aggregation",
     "read_chain": "klump.files",
+    "is_lumpable": "klump.aggregation",
     "score": "klump.aggregation",
     "write_chain": "klump.files",
 }
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from klump.aggregation import beta_path as beta_path
     from klump.aggregation import load as load
     from klump.aggregation import score as score
+    from klump.aggregation import is_lumpable as is_lumpable
     from klump.chain import MarkovChain as MarkovChain
     from klump.errors import KlumpError as KlumpError
     from klump.files import read_chain as read_chain

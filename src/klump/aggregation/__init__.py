@@ -2,7 +2,17 @@
 
 from klump.aggregation.aggregation import Aggregation, AggregationPath
 from klump.aggregation.costs import Costs, score
+from klump.aggregation.lumpable import is_lumpable
 from klump.aggregation.question import aggregate, beta_path
 from klump.aggregation.storage import load
 
-__all__ = ["Aggregation", "AggregationPath", "Costs", "aggregate", "beta_path", "load", "score"]
+__all__ = [
+    "Aggregation",
+    "AggregationPath",
+    "Costs",
+    "aggregate",
+    "beta_path",
+    "is_lumpable",
+    "load",
+    "score",
+]

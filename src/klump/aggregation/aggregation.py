@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from klump.aggregation.costs import Costs, aggregated_matrix, checked_beta, costs_of, group_masses
+from klump.aggregation.lumpable import is_lumpable
 from klump.aggregation.mapping import Mapping, as_mapping
 from klump.chain import ChainLike, MarkovChain, as_chain
 from klump.errors import InvalidArgumentError
@@ -89,9 +90,29 @@ class Aggregation:
         return self.original.transition_matrix @ self.map.weights
 
     @cached_property
+    @cached_property
+    def _weights(self) -> NDArray[np.float64]:
+        """How much a state counts within its group: its stationary mass.
+
+        States that lead alike to all groups may count alike: such a map needs no stationary distribution.
+        """
+        if not self.original.is_irreducible and self._is_lumpable:
+            return np.full(self.original.n_states, 1.0 / self.original.n_states)
+        return self.original.stationary_distribution
+
+    @cached_property
+    def _is_lumpable(self) -> bool:
+        if self.map.labels is None:
+            return False
+        return self.method == "exact" or is_lumpable(self.original, self.map)
+
     def chain(self) -> MarkovChain:
-        """The aggregated chain Q = U P W on the groups (Corollary 1)."""
-        return MarkovChain(aggregated_matrix(self.original, self.map, self._to_groups))
+        """The aggregated chain Q = U P W on the groups (Corollary 1).
+
+        Its matrix is dense, unless a sparse chain has more than 2,000 groups. A lumpable map has such a chain even if
+        the original is not irreducible.
+        """
+        return MarkovChain(aggregated_matrix(self._weights, self.map, self._to_groups))
 
     @cached_property
     def masses(self) -> NDArray[np.float64]:
@@ -115,13 +136,13 @@ class Aggregation:
 
     @property
     def groups(self) -> list[tuple[Hashable, ...]]:
-        """Names of the members of each group, heaviest first."""
+        """Names of the members of each group, heaviest first (in their own order if none is heavier)."""
         return list(self._groups)
 
     @cached_property
     def _groups(self) -> tuple[tuple[Hashable, ...], ...]:
         # Single precision hides what rounding makes of equal masses: such states keep their order.
-        mass = self.original.stationary_distribution.astype(np.float32)
+        mass = self._weights.astype(np.float32)
         order = np.argsort(-mass, kind="stable")
         order = order[np.argsort(self.labels[order], kind="stable")]
         ends = np.cumsum(np.bincount(self.labels, minlength=self.n_states))
@@ -137,15 +158,17 @@ class Aggregation:
             self.original,
             self.map.labels,
             self._to_groups,
-            np.asarray(self.chain.transition_matrix),
-            self.costs.lumpability,
+            self.chain.transition_matrix,
+            self.costs.lumpability if self.original.is_irreducible else None,
         )
 
     @property
     def notes(self) -> tuple[str, ...]:
         """What a reader should know before using this answer."""
         notes = list(self.original.applied)
-        if self.n_states > 1 and self.kept < _TRIVIAL:
+        if self.method == "exact":
+            notes += self._notes_on_lumping()
+        elif self.n_states > 1 and self.kept < _TRIVIAL:
             notes.append(
                 f"nearly trivial: the groups keep only {self.kept:.1%} of what one step tells about the next, so the "
                 f"aggregated chain is almost independent from step to step; try a larger beta than {self.beta:g}"
@@ -167,7 +190,7 @@ class Aggregation:
             )
         mass = sparse.csr_array(self.map.weights.T).multiply(self.original.stationary_distribution[None, :])
         within = mass.toarray() / np.maximum(self.masses, np.finfo(float).tiny)[:, None]
-        matrix = self.mapping @ np.asarray(self.chain.transition_matrix) @ within
+        matrix = self.mapping @ (self.chain.transition_matrix @ within)
         names = self.original.states if self.original.has_names else None
         return MarkovChain(matrix, names, normalize=True)
 
@@ -225,6 +248,17 @@ class AggregationPath(Sequence[Aggregation]):
     @property
     def interrupted(self) -> bool:
         """Whether the search was stopped by Ctrl-C."""
+    def _notes_on_lumping(self) -> Iterator[str]:
+        if not self.original.is_irreducible:
+            yield "the chain is not irreducible, so that there are no stationary masses and no costs"
+        if self.n_states == 1:
+            yield (
+                "trivial: one group of all states is always lumpable; pass initial= with a partition of states "
+                "that must stay apart"
+            )
+        elif self.n_states == self.original.n_states:
+            yield "no two states can be lumped: every group has one state"
+
         return any(answer.interrupted for answer in self.aggregations)
 
     def at(self, beta: float) -> Aggregation:
@@ -251,3 +285,6 @@ class AggregationPath(Sequence[Aggregation]):
 
     def __iter__(self) -> Iterator[Aggregation]:
         return iter(self.aggregations)
+        if not self.original.is_irreducible:
+            lines += [f"  {_shortened(names)}" for names in self.groups]
+            return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])

@@ -12,8 +12,11 @@ from scipy import sparse
 from klump import information
 from klump.aggregation.mapping import Mapping, as_mapping
 from klump.chain import ChainLike, MarkovChain, as_chain
-from klump.chain.validation import normalized_rows
+from klump.chain.validation import Matrix, normalized_rows
 from klump.errors import InvalidArgumentError
+
+# With more groups than this the chain on the groups of a sparse chain is sparse as well.
+_MOST_DENSE_GROUPS = 2000
 
 
 @dataclass(frozen=True)
@@ -98,7 +101,8 @@ def costs_of(chain: MarkovChain, mapping: Mapping) -> Costs:
         # As a mean divergence: exactly 0 for a lumpable map, where the difference would leave rounding.
         to_groups = chain.transition_matrix @ mapping.weights
         row, col, law = information.coordinates(to_groups)
-        approximation = aggregated_matrix(chain, mapping, to_groups)[mapping.labels[row], col]
+        aggregated = aggregated_matrix(chain.stationary_distribution, mapping, to_groups)
+        approximation = np.asarray(aggregated[mapping.labels[row], col])
         lumpability = information.divergence(law, approximation, chain.stationary_distribution[row])
     lumpability = max(0.0, lumpability)
     # Data processing gives C_P >= C_L; only rounding can say otherwise.
@@ -110,19 +114,22 @@ def group_masses(chain: MarkovChain, mapping: Mapping) -> NDArray[np.float64]:
     return np.asarray(chain.stationary_distribution @ mapping.weights)
 
 
-def aggregated_matrix(chain: MarkovChain, mapping: Mapping, to_groups: Any) -> NDArray[np.float64]:
-    """Q = U (P W), given P W: the best Markov approximation of the aggregated process (Corollary 1).
+def aggregated_matrix(mass_of_states: NDArray[np.float64], mapping: Mapping, to_groups: Any) -> Matrix:
+    """Q = U (P W), given mu and P W: the best Markov approximation of the aggregated process (Corollary 1).
 
     The rows of U are scaled by their own largest weight first, so that groups of vanishing mass get a valid
-    row too; a group whose masses are all zero in floating point weighs its states alike.
+    row too; a group whose masses are all zero in floating point weighs its states alike. Q is dense, unless P W
+    is sparse and there are more than 2,000 groups.
     """
     weights = sparse.csc_array(mapping.weights)
-    mass = weights.data * chain.stationary_distribution[weights.indices]
+    mass = weights.data * mass_of_states[weights.indices]
     largest = np.maximum.reduceat(mass, weights.indptr[:-1])
     scale = np.repeat(largest, np.diff(weights.indptr))
     share = np.where(scale > 0.0, mass, weights.data) / np.where(scale > 0.0, scale, 1.0)
     backwards = sparse.csr_array((share, weights.indices, weights.indptr), shape=weights.shape[::-1])
     backwards = normalized_rows(backwards)
     product = backwards @ to_groups
+    if sparse.issparse(product) and mapping.n_groups > _MOST_DENSE_GROUPS:
+        return normalized_rows(sparse.csr_array(product))
     dense = product.toarray() if sparse.issparse(product) else np.asarray(product)
     return np.asarray(dense / dense.sum(axis=1, keepdims=True))

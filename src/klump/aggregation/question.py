@@ -14,6 +14,7 @@ from scipy import sparse
 from klump import __version__
 from klump.aggregation.aggregation import Aggregation, AggregationPath
 from klump.aggregation.costs import checked_beta, group_masses
+from klump.aggregation.lumpable import checked_tolerance
 from klump.aggregation.mapping import Mapping, as_mapping, from_labels
 from klump.chain import ChainLike, MarkovChain, as_chain
 from klump.errors import InvalidArgumentError
@@ -49,8 +50,8 @@ def aggregate(
     beta
         What to preserve: 0 lumpability (a Markov aggregate), 1/2 predictability, 1 the information bottleneck.
     method
-        ``"auto"`` (a portfolio of searches, the best answer), ``"sequential"`` (Algorithm 1) or ``"annealing"``
-        (Algorithm 2).
+        ``"auto"`` (a portfolio of searches, the best answer), ``"sequential"`` (Algorithm 1), ``"annealing"``
+        (Algorithm 2) or ``"exact"`` (the coarsest exact lumping; see the notes).
     n_init
         Restarts of the sequential and annealing methods, also within ``"auto"``.
     random_state
@@ -58,7 +59,8 @@ def aggregate(
     n_jobs
         Parallel starts, as in joblib; threads unless ``joblib.parallel_config`` says otherwise.
     initial
-        A map to start from (labels for each state, ``n_states`` groups).
+        A map to start from (labels for each state, ``n_states`` groups); for ``"exact"`` any number of groups,
+        which are only ever split.
     step
         Step of beta in annealing.
     max_sweeps
@@ -67,7 +69,7 @@ def aggregate(
         Let groups run empty, as the paper's algorithms do; the answer may then have fewer groups than asked for.
         Not for ``"auto"``.
     tolerance
-        How far transition probabilities may differ that ``"exact"`` takes for equal.
+        How far probabilities of leading to a group may differ that ``"exact"`` takes for equal.
     progress
         Called with the number of finished and of planned steps and the best cost so far.
 
@@ -81,11 +83,21 @@ def aggregate(
     ``"auto"`` runs every other method with the same seed first, so it is never costlier, unless a sweep takes more
     than 4e7 logarithms (2,000 dense states in 10 groups, say): there it relies on its own multilevel search.
 
+    ``"exact"`` takes no ``n_states``. It splits the groups of ``initial`` until all states of a group lead to each
+    group with the same probability, and no further: the groups are then a Markov chain of their own, and no other
+    such partition has fewer (:func:`klump.is_lumpable`). As rows sum to 1, one group of all states is always an
+    exact lumping; so without ``initial`` that is the answer, and a note says so. Pass labels that must stay apart:
+    what is observed of each state, its reward, whether it is a goal. The chain need not be irreducible; if it is
+    not, there are no stationary masses and no costs, and groups are numbered by their first states.
+
     Examples
     --------
     >>> P = [[0.5, 0.4, 0.1, 0.0], [0.4, 0.5, 0.0, 0.1], [0.1, 0.0, 0.4, 0.5], [0.0, 0.1, 0.5, 0.4]]
     >>> aggregate(P, 2, beta=0.8).groups
     [(0, 1), (2, 3)]
+    >>> P = [[1, 0, 0, 0, 0], [0.5, 0, 0.5, 0, 0], [0, 0.5, 0, 0.5, 0], [0, 0, 0.5, 0, 0.5], [0, 0, 0, 0, 1]]
+    >>> aggregate(P, method="exact", initial=["end", "way", "way", "way", "end"]).groups
+    [(0, 4), (1, 3), (2,)]
     """
     chain = as_chain(chain)
     if not isinstance(method, str) or method not in METHODS:
@@ -180,17 +192,18 @@ class Options:
             _checked_count("max_sweeps", self.max_sweeps),
             _checked_step(self.step),
             self.allow_empty,
-            _checked_tolerance(self.tolerance),
+            checked_tolerance(self.tolerance),
             self.progress,
         )
 
 
 def heaviest_first(chain: MarkovChain, mapping: Mapping) -> Labels:
-    """New number of each group so that they are ordered by mass, then by their first state."""
+    """New number of each group so that they are ordered by mass, if they have one, then by their first state."""
     weights = mapping.weights
     first = np.full(mapping.n_groups, chain.n_states)
     np.minimum.at(first, weights.indices, np.repeat(np.arange(chain.n_states), np.diff(weights.indptr)))
-    order = np.lexsort((first, -np.round(group_masses(chain, mapping), 12)))
+    mass = group_masses(chain, mapping) if chain.is_irreducible else np.zeros(mapping.n_groups)
+    order = np.lexsort((first, -np.round(mass, 12)))
     numbers = np.empty(mapping.n_groups, dtype=np.int32)
     numbers[order] = np.arange(mapping.n_groups)
     return numbers
@@ -300,13 +313,6 @@ def _checked_step(step: Any) -> float:
     if not isinstance(step, int | float | np.integer | np.floating) or not _LEAST_STEP <= step <= 1.0:
         raise InvalidArgumentError(f"step={step!r} must be a number between {_LEAST_STEP:g} and 1")
     return float(step)
-
-
-def _checked_tolerance(tolerance: Any) -> float:
-    number = isinstance(tolerance, int | float | np.integer | np.floating) and not isinstance(tolerance, bool)
-    if not number or not 0.0 <= tolerance <= 1.0:
-        raise InvalidArgumentError(f"tolerance={tolerance!r} must be a number between 0 and 1")
-    return float(tolerance)
 
 
 def _checked_initial(initial: Any, chain: MarkovChain, n_groups: int, method: str) -> Labels | None:

@@ -9,7 +9,7 @@ A file is an uncompressed ``.npz``, which NumPy and anything that reads zip arch
 ``transition_matrix``, or ``data``, ``indices``, ``indptr``, ``shape``, ``format`` and ``_is_array``
     The matrix of a dense chain, or that of a sparse one as :func:`scipy.sparse.load_npz` reads it.
 ``stationary_distribution``, ``original_index``
-    As the chain has them.
+    As the chain has them; a chain that is not irreducible has no ``stationary_distribution``.
 ``labels_0``, or ``map_0_data``, ``map_0_indices`` and ``map_0_indptr``
     The group of each state in aggregation 0, or its stochastic map in CSR form; 1, 2, ... likewise.
 ``record_0_...``
@@ -38,6 +38,7 @@ from klump.aggregation.aggregation import Aggregation, AggregationPath
 from klump.aggregation.costs import checked_beta
 from klump.aggregation.mapping import Mapping, as_mapping, from_labels
 from klump.chain import MarkovChain, validation
+from klump.chain.connectivity import communicating_classes
 from klump.errors import FileFormatError, InvalidArgumentError, KlumpError
 from klump.search.method import Record
 
@@ -151,9 +152,10 @@ def _content(answer: Aggregation | AggregationPath) -> Arrays:
     }
     arrays = {
         "metadata": np.array(json.dumps(metadata, allow_nan=False).encode("ascii")),
-        "stationary_distribution": chain.stationary_distribution,
         "original_index": chain.original_index,
     }
+    if chain.is_irreducible:
+        arrays["stationary_distribution"] = chain.stationary_distribution
     arrays |= _matrix_arrays(chain)
     for number, each in enumerate(answers):
         arrays |= _map_arrays(each.map, number)
@@ -341,8 +343,10 @@ def _chain(entries: _Entries, metadata: dict[str, Any]) -> MarkovChain:
     else:
         matrix = entries.read_csr("", entries.read("shape", _INTEGERS).tolist())
     n = validation.transition_matrix(matrix).shape[0]
-    law = entries.read("stationary_distribution", _FLOATS)
-    validation.supplied_distribution(law, matrix)
+    law = None
+    if entries.has("stationary_distribution") or communicating_classes(matrix).n_classes == 1:
+        law = entries.read("stationary_distribution", _FLOATS)
+        validation.supplied_distribution(law, matrix)
     index = entries.read("original_index", _INTEGERS)
     if index.shape != (n,):
         raise _damaged(f"its entry 'original_index' has {len(index)} values for {n} states")

@@ -109,7 +109,7 @@ class MarkovChain:
     def _restored(
         cls,
         matrix: Matrix,
-        stationary_distribution: NDArray[np.float64],
+        stationary_distribution: NDArray[np.float64] | None,
         names: tuple[Hashable, ...] | None,
         original_index: NDArray[np.intp],
         applied: tuple[str, ...],
@@ -117,7 +117,8 @@ class MarkovChain:
         """Chain from parts that an earlier one was saved in: checked by the caller, and kept bit for bit."""
         chain = cls.__new__(cls)
         chain.__dict__["transition_matrix"] = _read_only(matrix)
-        chain.__dict__["stationary_distribution"] = _read_only(stationary_distribution)
+        if stationary_distribution is not None:
+            chain.__dict__["stationary_distribution"] = _read_only(stationary_distribution)
         chain.__dict__["original_index"] = _read_only(original_index)
         chain.__dict__["applied"] = applied
         chain.__dict__["_names"] = names

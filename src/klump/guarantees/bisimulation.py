@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from klump import information
 from klump.chain import MarkovChain
+from klump.chain.validation import Matrix
 from klump.errors import InvalidArgumentError
 
 
@@ -27,9 +28,10 @@ class Bisimulation:
     """The exact value for the relation of the map: the largest total variation, over the states, between
     where a state goes (by groups) and where its group goes."""
     bound: float
-    """The paper's Proposition 1, sqrt(ln(2) C_L / (2 min mu)); never below epsilon."""
+    """The paper's Proposition 1, sqrt(ln(2) C_L / (2 min mu)); never below epsilon. Infinite if the chain has no
+    unique stationary distribution."""
     mean: float
-    """The total variation averaged over the stationary distribution."""
+    """The total variation averaged over the stationary distribution; nan if there is no unique one."""
 
     def horizon(self, t: int) -> float:
         """Bound the total variation between the laws of the first ``t`` steps of both chains.
@@ -45,15 +47,17 @@ def certify(
     chain: MarkovChain,
     labels: NDArray[np.int32],
     to_groups: Any,
-    aggregated: NDArray[np.float64],
-    lumpability: float,
+    aggregated: Matrix,
+    lumpability: float | None,
 ) -> Bisimulation:
-    """Certificate of a deterministic map, given P W, Q and C_L."""
+    """Certificate of a deterministic map, given P W, Q and C_L, or None if there is no stationary distribution."""
     row, col, law = information.coordinates(to_groups)
     # Total variation is the sum of the positive differences, and those need law > 0: zeros need no storage.
-    excess = np.maximum(law - aggregated[labels[row], col], 0.0)
+    excess = np.maximum(law - np.asarray(aggregated[labels[row], col]), 0.0)
     distance = np.bincount(row, weights=excess, minlength=chain.n_states)
     epsilon = float(min(1.0, distance.max()))
+    if lumpability is None:
+        return Bisimulation(epsilon, np.inf, np.nan)
     least = float(chain.stationary_distribution.min())
     proposition = np.sqrt(np.log(2.0) * lumpability / 2.0) / np.sqrt(least) if least > 0.0 else np.inf
     # Mathematically the bound is never below epsilon; keep rounding from saying otherwise.

@@ -1,0 +1,48 @@
+"""Whether the groups of a partition form a Markov chain of their own, exactly."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from klump.aggregation.mapping import as_mapping
+from klump.chain import ChainLike, as_chain
+from klump.errors import InvalidArgumentError
+from klump.search.exact import widest_spread
+
+
+def is_lumpable(chain: ChainLike, labels: Any, tolerance: float = 1e-10) -> bool:
+    """Check ordinary lumpability: all states of a group lead to each group with the same probability.
+
+    Then the groups form a Markov chain, whatever state or law the chain starts from. The chain need not be
+    irreducible. One group of all states is always lumpable, and so is every state by itself.
+
+    Parameters
+    ----------
+    chain
+        A MarkovChain, a transition matrix (dense or sparse), or an object with one.
+    labels
+        The group of each state: numbers from 0, or names.
+    tolerance
+        How far probabilities may differ that count as the same.
+
+    Examples
+    --------
+    >>> P = [[0.5, 0.4, 0.1], [0.4, 0.5, 0.1], [0.1, 0.1, 0.8]]
+    >>> is_lumpable(P, [0, 0, 1]), is_lumpable(P, [0, 1, 1])
+    (True, False)
+    """
+    chain = as_chain(chain)
+    mapping = as_mapping(labels, chain.n_states)
+    if mapping.labels is None:
+        raise InvalidArgumentError("labels must be a deterministic map: one group for each state")
+    return widest_spread(chain.transition_matrix, mapping.labels) <= checked_tolerance(tolerance)
+
+
+def checked_tolerance(tolerance: Any) -> float:
+    """Turn a tolerance into a float in [0, 1]."""
+    number = isinstance(tolerance, int | float | np.integer | np.floating) and not isinstance(tolerance, bool)
+    if not number or not 0.0 <= tolerance <= 1.0:
+        raise InvalidArgumentError(f"tolerance={tolerance!r} must be a number between 0 and 1")
+    return float(tolerance)
