@@ -20,9 +20,9 @@ _HOME = {
     "beta_path": "klump.aggregation",
     "datasets": "klump.sources",
     "errors": "klump",
+    "is_lumpable": "klump.aggregation",
     "load": "klump.aggregation",
     "read_chain": "klump.files",
-    "is_lumpable": "klump.aggregation",
     "score": "klump.aggregation",
     "write_chain": "klump.files",
 }
@@ -36,9 +36,9 @@ if TYPE_CHECKING:
     from klump.aggregation import Costs as Costs
     from klump.aggregation import aggregate as aggregate
     from klump.aggregation import beta_path as beta_path
+    from klump.aggregation import is_lumpable as is_lumpable
     from klump.aggregation import load as load
     from klump.aggregation import score as score
-    from klump.aggregation import is_lumpable as is_lumpable
     from klump.chain import MarkovChain as MarkovChain
     from klump.errors import KlumpError as KlumpError
     from klump.files import read_chain as read_chain

@@ -90,7 +90,6 @@ class Aggregation:
         return self.original.transition_matrix @ self.map.weights
 
     @cached_property
-    @cached_property
     def _weights(self) -> NDArray[np.float64]:
         """How much a state counts within its group: its stationary mass.
 
@@ -106,6 +105,7 @@ class Aggregation:
             return False
         return self.method == "exact" or is_lumpable(self.original, self.map)
 
+    @cached_property
     def chain(self) -> MarkovChain:
         """The aggregated chain Q = U P W on the groups (Corollary 1).
 
@@ -177,6 +177,17 @@ class Aggregation:
             notes.append("interrupted: this is the best found until then")
         return tuple(notes)
 
+    def _notes_on_lumping(self) -> Iterator[str]:
+        if not self.original.is_irreducible:
+            yield "the chain is not irreducible, so that there are no stationary masses and no costs"
+        if self.n_states == 1:
+            yield (
+                "trivial: one group of all states is always lumpable; pass initial= with a partition of states "
+                "that must stay apart"
+            )
+        elif self.n_states == self.original.n_states:
+            yield "no two states can be lumped: every group has one state"
+
     def lift(self) -> MarkovChain:
         """Expand the aggregated chain to the original states.
 
@@ -204,6 +215,9 @@ class Aggregation:
         lines = [
             f"{self.original.n_states} states in {self.n_states} groups, beta = {self.beta:g}, {self.method}"
         ]
+        if not self.original.is_irreducible:
+            lines += [f"  {_shortened(names)}" for names in self.groups]
+            return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
         lines += [
             f"  {mass:8.4f}  {_shortened(names)}"
             for mass, names in zip(self.masses, self.groups, strict=True)
@@ -248,17 +262,6 @@ class AggregationPath(Sequence[Aggregation]):
     @property
     def interrupted(self) -> bool:
         """Whether the search was stopped by Ctrl-C."""
-    def _notes_on_lumping(self) -> Iterator[str]:
-        if not self.original.is_irreducible:
-            yield "the chain is not irreducible, so that there are no stationary masses and no costs"
-        if self.n_states == 1:
-            yield (
-                "trivial: one group of all states is always lumpable; pass initial= with a partition of states "
-                "that must stay apart"
-            )
-        elif self.n_states == self.original.n_states:
-            yield "no two states can be lumped: every group has one state"
-
         return any(answer.interrupted for answer in self.aggregations)
 
     def at(self, beta: float) -> Aggregation:
@@ -285,6 +288,3 @@ class AggregationPath(Sequence[Aggregation]):
 
     def __iter__(self) -> Iterator[Aggregation]:
         return iter(self.aggregations)
-        if not self.original.is_irreducible:
-            lines += [f"  {_shortened(names)}" for names in self.groups]
-            return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
