@@ -13,11 +13,13 @@ __version__ = "0.1.0"
 _HOME = {
     "Aggregation": "klump.aggregation",
     "AggregationPath": "klump.aggregation",
+    "Comparison": "klump.comparison",
     "Costs": "klump.aggregation",
     "KlumpError": "klump.errors",
     "MarkovChain": "klump.chain",
     "aggregate": "klump.aggregation",
     "beta_path": "klump.aggregation",
+    "compare": "klump.comparison",
     "datasets": "klump.sources",
     "errors": "klump",
     "is_lumpable": "klump.aggregation",
@@ -40,6 +42,8 @@ if TYPE_CHECKING:
     from klump.aggregation import load as load
     from klump.aggregation import score as score
     from klump.chain import MarkovChain as MarkovChain
+    from klump.comparison import Comparison as Comparison
+    from klump.comparison import compare as compare
     from klump.errors import KlumpError as KlumpError
     from klump.files import read_chain as read_chain
     from klump.files import write_chain as write_chain

@@ -30,3 +30,7 @@ class FileFormatError(KlumpError, ValueError):
 
 class ConvergenceError(KlumpError, RuntimeError):
     """A numerical method did not reach the accuracy that the result needs."""
+
+
+class MissingPackageError(KlumpError, ImportError):
+    """Something optional was asked for, and the package that does it is not installed."""

@@ -1,0 +1,237 @@
+"""Let every method answer the same question; none of them can spoil it for the others."""
+
+from __future__ import annotations
+
+import io
+import time
+import warnings
+from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+from klump import __version__
+from klump.aggregation import Aggregation, aggregate
+from klump.aggregation.costs import checked_beta
+from klump.aggregation.mapping import from_labels
+from klump.aggregation.question import Options, heaviest_first, versions
+from klump.chain import ChainLike, as_chain
+from klump.comparison.comparison import Comparison, Row
+from klump.comparison.outside import OUTSIDE, Tool
+from klump.errors import InvalidArgumentError, KlumpError
+from klump.search.method import Task
+from klump.search.registry import FINDS_NUMBER, METHODS
+
+Progress = Callable[[str, int, int], None]
+
+
+def compare(
+    chain: ChainLike,
+    n_states: int,
+    beta: float = 0.5,
+    methods: Iterable[str] | None = None,
+    outside: bool | Iterable[str] = True,
+    n_init: int = 20,
+    random_state: Any = 0,
+    n_jobs: int | None = None,
+    progress: Progress | None = None,
+) -> Comparison:
+    """Run every method on the same chain and score what they find on the same costs.
+
+    Parameters
+    ----------
+    chain
+        A MarkovChain, a transition matrix (dense or sparse), or an object with one.
+    n_states
+        The number of groups wanted. Some outside tools find a number of their own, or fewer groups than asked for;
+        they are listed below those that do as asked.
+    beta
+        The cost by which methods are ranked, and which klump's own minimise.
+    methods
+        Names of klump's methods. By default all that take a number of groups; one that finds the number itself
+        runs if it is named.
+    outside
+        Whether to run other people's tools too, as far as they are installed; or the names of some:
+        ``"deeptime-pcca"``, ``"pygpcca"``, ``"sib"``, ``"igraph-leiden"``, ``"infomap"``, ``"sklearn-spectral"``.
+    n_init
+        Restarts, for every method that has some.
+    random_state
+        Seed, for every method that takes one. The same seed gives the same rows, but for the seconds.
+    n_jobs
+        Parallel starts, as in joblib, for every method that has some.
+    progress
+        Called before each method with its name, and the number of finished and of planned methods.
+
+    Returns
+    -------
+    Comparison
+        A row for each method, the cheapest first. A method that fails has a row that says why. On Ctrl-C, what was
+        finished until then; the rest is in ``not_run``.
+
+    Examples
+    --------
+    >>> P = [[0.5, 0.4, 0.1, 0.0], [0.4, 0.5, 0.0, 0.1], [0.1, 0.0, 0.4, 0.5], [0.0, 0.1, 0.5, 0.4]]
+    >>> compared = compare(P, 2, methods=["auto"], outside=["sklearn-spectral"])
+    >>> [row.kind for row in compared], compared.best.as_asked
+    (['klump', 'outside'], True)
+    """
+    chain = as_chain(chain)
+    options = Options(n_init, random_state, n_jobs, None, 0.1, 100, False, None)
+    task = options.task(chain, n_states, checked_beta(beta), "auto")
+    own = _chosen("methods", methods, METHODS, [name for name in METHODS if name not in FINDS_NUMBER])
+    tools = _chosen("outside", None if outside is True else outside or (), OUTSIDE, list(OUTSIDE))
+    there = [name for name in tools if OUTSIDE[name].installed]
+    contestants = [*map(_own, own), *(_other(name, OUTSIDE[name]) for name in there)]
+    if not contestants:
+        raise InvalidArgumentError("methods and outside leave nothing to compare; name at least one method")
+    # Facts that all methods need are not to be paid by the first one.
+    _ = chain.stationary_distribution, chain.joint, chain.redundancy_rate
+    rows = _run(contestants, task, progress)
+    return Comparison(
+        chain,
+        task.n_groups,
+        task.beta,
+        task.seed,
+        task.n_init,
+        tuple(sorted(rows, key=_rank)),
+        tuple(name for name in tools if name not in there),
+        tuple(contestant.name for contestant in contestants[len(rows) :]),
+    )
+
+
+def _chosen(argument: str, given: Any, known: Collection[str], default: list[str]) -> list[str]:
+    if given is None:
+        return default
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        raise InvalidArgumentError(
+            f"{argument}={given!r} must be a list of names: some of {', '.join(known)}"
+        )
+    names = list(given)
+    unknown = [name for name in names if not isinstance(name, str) or name not in known]
+    if unknown:
+        raise InvalidArgumentError(f"{argument} has {unknown[0]!r}; choose from {', '.join(known)}")
+    return list(dict.fromkeys(names))
+
+
+def _rank(row: Row) -> tuple[bool, bool, float]:
+    """Failures last, other numbers of groups before them; the order of the methods decides among equals."""
+    return row.cost is None, not row.as_asked, round(row.cost or 0.0, 12)
+
+
+@dataclass(frozen=True)
+class Contestant:
+    """A method that is ready to run."""
+
+    name: str
+    kind: Any
+    package: str
+    version: str | None
+    search: Callable[[Task, Stopwatch], Aggregation]
+
+    def row(self, task: Task) -> Row:
+        """Run the method; whatever it does short of Ctrl-C becomes a row."""
+        found, error, watch = None, None, Stopwatch()
+        try:
+            found = self.search(task, watch)
+            _ = (
+                found.costs,
+                found.labels,
+            )  # computed here, so that what is wrong with them is the method's failure
+        except (Exception, SystemExit) as reason:
+            found, error = None, _in_one_line(reason)
+        return Row(
+            self.name, self.kind, self.package, self.version, task.n_groups, found, watch.seconds, error
+        )
+
+
+def _own(name: str) -> Contestant:
+    def search(task: Task, watch: Stopwatch) -> Aggregation:
+        with watch.running():
+            return aggregate(
+                task.chain,
+                None if name in FINDS_NUMBER else task.n_groups,
+                task.beta,
+                name,
+                n_init=task.n_init,
+                random_state=task.seed,
+                n_jobs=task.n_jobs,
+            )
+
+    return Contestant(name, "klump", "klump", __version__, search)
+
+
+def _other(name: str, tool: Tool) -> Contestant:
+    version = tool.version
+
+    def search(task: Task, watch: Stopwatch) -> Aggregation:
+        with _silenced():
+            module = tool.load(task)
+            with watch.running():
+                labels = tool.labels(module, task)
+        mapping = from_labels(labels, int(labels.max()) + 1)
+        mapping = from_labels(heaviest_first(task.chain, mapping)[labels], mapping.n_groups)
+        made_with = (*versions(), (tool.package, str(version)))
+        return Aggregation(task.chain, mapping, task.beta, name, random_state=task.seed, made_with=made_with)
+
+    return Contestant(name, "outside", tool.package, version, search)
+
+
+def _run(contestants: list[Contestant], task: Task, progress: Progress | None) -> list[Row]:
+    """Rows in the order of the methods, as far as Ctrl-C lets them."""
+    rows: list[Row] = []
+    try:
+        for contestant in contestants:
+            if progress is not None:
+                progress(contestant.name, len(rows), len(contestants))
+            rows.append(contestant.row(task))
+            # The method answered Ctrl-C with its best until then: nobody waits for the others.
+            if rows[-1].interrupted:
+                break
+    except KeyboardInterrupt:
+        if not rows:
+            raise
+    return rows
+
+
+@contextmanager
+def _silenced() -> Iterator[None]:
+    """Keep what a tool prints, or warns of, from where results are printed."""
+    with (
+        warnings.catch_warnings(),
+        redirect_stdout(io.StringIO()),
+        redirect_stderr(io.StringIO()),
+    ):
+        warnings.simplefilter("ignore")
+        yield
+
+
+class Stopwatch:
+    """Measures seconds, without those in which kernels were compiled."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        """Measure what happens within."""
+        event: Any = import_module("numba.core.event")
+        with event.install_listener("numba:compile", event.TimingListener()) as compiling:
+            begin = time.perf_counter()
+            try:
+                yield
+            finally:
+                self.seconds = time.perf_counter() - begin
+                if compiling.done:
+                    self.seconds = max(0.0, self.seconds - compiling.duration)
+
+
+def _in_one_line(reason: BaseException) -> str:
+    message = " ".join(str(reason).split())
+    if isinstance(reason, KlumpError):
+        return message
+    if isinstance(reason, SystemExit):
+        return f"it left with sys.exit({message})"
+    if isinstance(reason, MemoryError):
+        return "there is not enough memory for it"
+    return f"{type(reason).__name__}: {message}" if message else type(reason).__name__

@@ -1,0 +1,126 @@
+"""A comparison as plain text: the same lines for ``print`` and for the terminal."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from klump.comparison.comparison import Comparison, Row
+
+WIDTH = 100
+# Left out, in this order, where there is no room: the cost and what is kept say as much.
+_DISPENSABLE = ("bottl.", "predict.")
+_MARKS = {
+    "*": "a soft map, in which states belong to several groups: no epsilon, and not for those who need a partition",
+    "!": "interrupted: the best found until then",
+}
+
+
+def lines(compared: Comparison, width: int = WIDTH) -> list[str]:
+    """Heading, table, and what a reader should know."""
+    parts = [
+        [title(compared)],
+        table(compared, width),
+        [line for text in remarks(compared) for line in _wrapped(text, width)],
+    ]
+    return [line for part in parts if part for line in (*part, "")][:-1]
+
+
+def title(compared: Comparison) -> str:
+    """Say what was asked."""
+    k = compared.n_states
+    return (
+        f"{k} group{'s' * (k > 1)} of {compared.original.n_states} states at beta {compared.beta:g}, seed "
+        f"{compared.random_state}, {compared.n_init} restarts; costs in bits"
+    )
+
+
+def table(compared: Comparison, width: int = WIDTH) -> list[str]:
+    """Print a header, the rows, and in sections of their own those that did not do as asked."""
+    as_asked = [row for row in compared if row.as_asked]
+    others = [row for row in compared if row.error is None and not row.as_asked]
+    failures = compared.failures
+    first = max(len("method"), *(len(row.name + _mark(row)) for row in compared))
+    header, *printed = _columns([*as_asked, *others], first, width)
+    found = [header, *printed[: len(as_asked)]] if printed else []
+    if others:
+        found += ["another number of groups:", *printed[len(as_asked) :]]
+    if failures:
+        found.append("failed:")
+    for row in failures:
+        start = f"{row.name:<{first}}  "
+        text, room = start + str(row.error), max(width, first + 30)
+        found += textwrap.wrap(text, room, subsequent_indent=" " * len(start), break_on_hyphens=False)
+    return found
+
+
+def _columns(rows: list[Row], first: int, width: int) -> list[str]:
+    """Align names to the left and numbers to the right, as many columns as fit."""
+    numbers = [_cells(row) for row in rows]
+    columns = {name: [cells[name] for cells in numbers] for name in _HEADER}
+    widths = {name: max(map(len, (name, *column))) for name, column in columns.items()}
+    for name in _DISPENSABLE:
+        if first + sum(2 + w for w in widths.values()) > width:
+            del columns[name], widths[name]
+    start = [f"{name:<{first}}" for name in ("method", *(row.name + _mark(row) for row in rows))]
+    lines = [(name, *column) for name, column in columns.items()]
+    cells = [[f"{cell:>{w}}" for cell in line] for line, w in zip(lines, widths.values(), strict=True)]
+    return ["  ".join(line) for line in zip(start, *cells, strict=True)]
+
+
+def remarks(compared: Comparison) -> list[str]:
+    """Explain the marks, name the versions, and what is missing."""
+    marks = {mark for row in compared for mark in _mark(row)}
+    found = [f"{mark} {text}" for mark, text in _MARKS.items() if mark in marks]
+    best = None if compared.best is None else compared.best.aggregation
+    if best is not None:
+        known = compared.original.applied
+        found += [f"{best.method}: {note}" for note in best.notes if note not in known]
+    packages = dict.fromkeys((row.package, row.version) for row in compared if row.kind == "outside")
+    if packages:
+        found.append(f"outside: {', '.join(f'{name} {version}' for name, version in packages)}")
+    if compared.not_installed:
+        found.append(f"not installed: {', '.join(compared.not_installed)}; pip install 'klump[compare]'")
+    if compared.not_run:
+        found.append(f"interrupted before: {', '.join(compared.not_run)}")
+    return found
+
+
+def bits(value: float) -> str:
+    """Write a number with four decimals, unless they would say nothing.
+
+    >>> bits(0.41379), bits(0.0000123), bits(0.0)
+    ('0.4138', '1.2e-05', '0.0000')
+    """
+    return f"{value:.1e}" if 0.0 < value < 0.0005 else f"{value:.4f}"
+
+
+def duration(seconds: float) -> str:
+    """Write seconds with the digits that mean something.
+
+    >>> duration(0.0123), duration(4.56), duration(1234.5)
+    ('0.012', '4.56', '1234')
+    """
+    return f"{seconds:.3f}" if seconds < 1 else f"{seconds:.2f}" if seconds < 100 else f"{seconds:.0f}"
+
+
+def _mark(row: Row) -> str:
+    return "*" * row.soft + "!" * row.interrupted
+
+
+_HEADER = ("groups", "cost", "lumpab.", "predict.", "bottl.", "kept", "epsilon", "seconds")
+
+
+def _cells(row: Row) -> dict[str, str]:
+    agg = row.aggregation
+    assert agg is not None
+    costs = agg.costs
+    epsilon = "-" if row.epsilon is None else bits(row.epsilon)
+    shown = map(bits, (agg.cost, costs.lumpability, costs.predictability, costs.bottleneck))
+    found = (str(row.n_states), *shown, f"{100 * costs.kept:.1f} %", epsilon, duration(row.seconds))
+    return dict(zip(_HEADER, found, strict=True))
+
+
+def _wrapped(text: str, width: int) -> list[str]:
+    return textwrap.wrap(text, width, subsequent_indent="  ", break_on_hyphens=False)
