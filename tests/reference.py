@@ -235,6 +235,46 @@ def is_lumpable(P, labels, tolerance=1e-12):
     )
 
 
+def coarsest_lumping(P, initial, tolerance=1e-9):
+    """Split groups by where their states lead until nothing changes."""
+    labels = list(initial)
+    n = len(labels)
+    while True:
+        groups = set(labels)
+        to_group = [
+            [math.fsum(P[x][z] for z in range(n) if labels[z] == y) for y in groups] for x in range(n)
+        ]
+        kinds = []  # the first state of each
+        kind = []
+        for x in range(n):
+            for number, other in enumerate(kinds):
+                alike = max(abs(a - b) for a, b in zip(to_group[x], to_group[other], strict=True))
+                if labels[x] == labels[other] and alike <= tolerance:
+                    kind.append(number)
+                    break
+            else:
+                kind.append(len(kinds))
+                kinds.append(x)
+        labels = kind
+        if len(kinds) == len(groups):
+            return np.array(labels)
+
+
+def coarsest_lumpings(P, initial):
+    """All lumpable partitions that are finer than the initial one and have the fewest groups, of all there are."""
+    n = len(initial)
+    for k in range(len(set(initial)), n + 1):
+        found = [
+            labels
+            for labels in partitions(n, k)
+            if all(initial[a] == initial[b] for a in range(n) for b in range(n) if labels[a] == labels[b])
+            and is_lumpable(P, labels)
+        ]
+        if found:
+            return found
+    raise AssertionError("every state by itself is lumpable")
+
+
 def law_of_paths(P, initial, labels, steps):
     """Probability of every sequence g(X_0), ..., g(X_steps), by adding up all sequences of states."""
     n = len(initial)

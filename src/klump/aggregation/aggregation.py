@@ -166,9 +166,13 @@ class Aggregation:
     def notes(self) -> tuple[str, ...]:
         """What a reader should know before using this answer."""
         notes = list(self.original.applied)
+        if not self.original.is_irreducible:
+            notes.append(
+                "the chain is not irreducible: there are no stationary masses, hence no costs in bits"
+            )
         if self.method == "exact":
             notes += self._notes_on_lumping()
-        elif self.n_states > 1 and self.kept < _TRIVIAL:
+        elif self.n_states > 1 and self.original.is_irreducible and self.kept < _TRIVIAL:
             notes.append(
                 f"nearly trivial: the groups keep only {self.kept:.1%} of what one step tells about the next, so the "
                 f"aggregated chain is almost independent from step to step; try a larger beta than {self.beta:g}"
@@ -178,15 +182,12 @@ class Aggregation:
         return tuple(notes)
 
     def _notes_on_lumping(self) -> Iterator[str]:
-        if not self.original.is_irreducible:
-            yield "the chain is not irreducible, so that there are no stationary masses and no costs"
         if self.n_states == 1:
             yield (
-                "trivial: one group of all states is always lumpable; pass initial= with a partition of states "
-                "that must stay apart"
+                "trivial: one group of all states is always an exact lumping; start from labels that must stay apart"
             )
         elif self.n_states == self.original.n_states:
-            yield "no two states can be lumped: every group has one state"
+            yield "nothing can be lumped: every group is a single state"
 
     def lift(self) -> MarkovChain:
         """Expand the aggregated chain to the original states.

@@ -9,7 +9,7 @@ import numpy as np
 from klump.aggregation.mapping import as_mapping
 from klump.chain import ChainLike, as_chain
 from klump.errors import InvalidArgumentError
-from klump.search.exact import widest_spread
+from klump.search import exact
 
 
 def is_lumpable(chain: ChainLike, labels: Any, tolerance: float = 1e-10) -> bool:
@@ -25,7 +25,7 @@ def is_lumpable(chain: ChainLike, labels: Any, tolerance: float = 1e-10) -> bool
     labels
         The group of each state: numbers from 0, or names.
     tolerance
-        How far probabilities may differ that count as the same.
+        How far probabilities may differ that count as the same; at least 1e-11, as sums are rounded.
 
     Examples
     --------
@@ -37,7 +37,7 @@ def is_lumpable(chain: ChainLike, labels: Any, tolerance: float = 1e-10) -> bool
     mapping = as_mapping(labels, chain.n_states)
     if mapping.labels is None:
         raise InvalidArgumentError("labels must be a deterministic map: one group for each state")
-    return widest_spread(chain.transition_matrix, mapping.labels) <= checked_tolerance(tolerance)
+    return exact.is_lumpable(chain.transition_matrix, mapping.labels, checked_tolerance(tolerance))
 
 
 def checked_tolerance(tolerance: Any) -> float:

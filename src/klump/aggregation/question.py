@@ -69,7 +69,7 @@ def aggregate(
         Let groups run empty, as the paper's algorithms do; the answer may then have fewer groups than asked for.
         Not for ``"auto"``.
     tolerance
-        How far probabilities of leading to a group may differ that ``"exact"`` takes for equal.
+        How far probabilities of leading to a group may differ that ``"exact"`` takes for equal; at least 1e-11.
     progress
         Called with the number of finished and of planned steps and the best cost so far.
 

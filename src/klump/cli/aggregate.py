@@ -56,7 +56,21 @@ def _check_number(n_states: int | None, method: str) -> None:
     show_default=True,
     metavar="M",
     callback=_known_method,
-    help="How to search: auto, sequential, annealing, ...",
+    help="How to search: auto, sequential, annealing, exact (the coarsest exact lumping, without -k), ...",
+)
+@click.option(
+    "--initial-labels",
+    metavar="LABELS",
+    type=click.Path(),
+    help="A partition to start from, in a file as for score; exact keeps its groups apart.",
+)
+@click.option(
+    "--tolerance",
+    metavar="T",
+    type=click.FloatRange(0.0, 1.0),
+    default=1e-10,
+    show_default=True,
+    help="How far probabilities may differ that exact takes for equal.",
 )
 @search_options
 @click.option("--full", is_flag=True, help="List all members of every group.")
@@ -67,6 +81,8 @@ def command(
     n_states: int | None,
     beta: float,
     method: str,
+    initial_labels: str | None,
+    tolerance: float,
     n_init: int,
     seed: int,
     jobs: int | None,
@@ -78,9 +94,11 @@ def command(
     """Group the states of the chain in FILE, and say what is lost."""
     _check_number(n_states, method)
     from klump.cli import progress, records
+    from klump.cli.labels import read_labels
     from klump.cli.results import deliver
 
     chain = source.read()
+    initial = None if initial_labels is None else read_labels(initial_labels, chain)
     with progress.search_progress(quiet=quiet) as shown:
         from klump import aggregation
 
@@ -92,6 +110,8 @@ def command(
             n_init=n_init,
             random_state=seed,
             n_jobs=jobs,
+            initial=initial,
+            tolerance=tolerance,
             progress=shown.update,
         )
         document = records.document(
@@ -111,14 +131,14 @@ def _lines(source: ChainInput, agg: Aggregation, seed: int, *, full: bool) -> li
     from klump.cli import tables
 
     width = tables.terminal_width()
-    k = agg.chain.n_states
+    k = agg.n_states
     return tables.blocks(
         [
             *tables.heading(source.path, agg.original),
             f"{k} group{'s' * (k > 1)} at beta {agg.beta:g} (method {agg.method}, seed {seed})",
         ],
         tables.groups(agg, width, full=full),
-        tables.costs(agg.costs, [agg.beta]),
+        tables.costs(agg.costs, [agg.beta]) if agg.original.is_irreducible else [],
         tables.certificate(agg),
         tables.matrix(agg.chain, width),
         tables.notes(agg, width),

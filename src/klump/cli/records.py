@@ -61,16 +61,17 @@ def name(state: Hashable) -> str | int:
 
 
 def aggregation(agg: Aggregation) -> dict[str, Any]:
-    """Everything about one aggregation but the names of the states."""
+    """Everything about one aggregation but the names of the states; null is what needs a stationary distribution."""
+    stationary = agg.original.is_irreducible
     return {
         "beta": agg.beta,
-        "n_states": agg.chain.n_states,
+        "n_states": agg.n_states,
         "labels": agg.labels,
         "groups": [[name(state) for state in group] for group in agg.groups],
-        "costs": costs(agg.costs, agg.beta),
-        "cost": agg.cost,
-        "transition_matrix": agg.chain.transition_matrix,
-        "stationary_distribution": agg.masses,
+        "costs": costs(agg.costs, agg.beta) if stationary else None,
+        "cost": agg.cost if stationary else None,
+        "transition_matrix": matrix(agg.chain),
+        "stationary_distribution": agg.masses if stationary else None,
         "bisimulation": bisimulation(agg),
         "notes": agg.notes,
         "interrupted": agg.interrupted,
@@ -86,6 +87,15 @@ def costs(found: Costs, beta: float) -> dict[str, float]:
         "cost": found.at(beta),
         "kept": found.kept,
     }
+
+
+def matrix(chain: MarkovChain) -> Any:
+    """Give a matrix as rows; a sparse one, which would be too large so, as its entries."""
+    if not chain.is_sparse:
+        return chain.transition_matrix
+    stored: Any = chain.transition_matrix
+    entries = stored.tocoo()
+    return {"row": entries.row, "column": entries.col, "probability": entries.data}
 
 
 def bisimulation(agg: Aggregation) -> dict[str, float] | None:

@@ -42,12 +42,15 @@ def heading(path: str, chain: MarkovChain) -> list[str]:
 
 
 def groups(agg: Aggregation, width: int, *, full: bool = False) -> list[str]:
-    """List the groups with their masses and members."""
-    start = "{:>5}  {:>6}  {:>7}  "
-    lines = [title(start.format("group", "states", "mass") + "members, heaviest first")]
+    """List the groups with their members, and with their masses if the chain has a stationary distribution."""
+    weighed = agg.original.is_irreducible
+    start = "{:>5}  {:>6}  {:>7}  " if weighed else "{:>5}  {:>6}  "
+    order = "members, heaviest first" if weighed else "members"
+    lines = [title(start.format("group", "states", "mass") + order)]
     indent = " " * len(start.format("", "", ""))
     for label, members in enumerate(agg.groups):
-        first = start.format(label, len(members), number(float(agg.masses[label])))
+        mass = number(float(agg.masses[label])) if weighed else ""
+        first = start.format(label, len(members), mass)
         if full:
             lines += _wrapped(first, [shown(state) for state in members], indent, width)
         else:
@@ -72,10 +75,15 @@ def certificate(agg: Aggregation) -> list[str]:
     if agg.map.labels is None:
         return []
     found = agg.bisimulation
-    void = "; above 1 it is void" if found.bound >= 1 else ""
-    return [
+    lines = [
         title("certificate"),
         _row("epsilon", number(found.epsilon), "how far a state's next group is off at most, exact"),
+    ]
+    if not agg.original.is_irreducible:
+        return lines
+    void = "; above 1 it is void" if found.bound >= 1 else ""
+    return [
+        *lines,
         _row("bound", number(found.bound), "on epsilon, by Proposition 1" + void),
         _row("mean", number(found.mean), "how far it is off on average"),
     ]

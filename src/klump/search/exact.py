@@ -21,6 +21,9 @@ from klump.chain.validation import Matrix
 from klump.search.kernels.blocks import BLOCKS, Partition, Scratch, Transitions
 from klump.search.method import Found, Labels, Task
 
+# A chain's rows may be 1e-12 off 1, and long sums are rounded: smaller differences say nothing, whatever is asked for.
+_LEAST_TOLERANCE = 1e-11
+
 
 def exact(task: Task) -> Found:
     """Refine the initial partition, or that into one group, until it is lumpable."""
@@ -50,6 +53,7 @@ def refine(matrix: Matrix, initial: Labels, tolerance: float) -> Refined:
     """Coarsest lumpable partition that is finer than the initial one."""
     from klump.search.kernels import refinement as kernels
 
+    tolerance = max(tolerance, _LEAST_TOLERANCE)
     transitions = _transitions(matrix)
     partition = _partition(initial)
     work = _work(len(initial))
@@ -65,10 +69,10 @@ def refine(matrix: Matrix, initial: Labels, tolerance: float) -> Refined:
         kernels.separate(transitions, partition, work, tolerance, partition.block.copy(), target, spread)
 
 
-def widest_spread(matrix: Matrix, labels: Labels) -> float:
-    """How much the states of a group differ at most in their probability of leading to a group."""
+def is_lumpable(matrix: Matrix, labels: Labels, tolerance: float) -> bool:
+    """Whether the states of a group differ by no more in their probability of leading to any group."""
     _, spread = _spreads(_transitions(matrix), _partition(labels))
-    return float(spread.max())
+    return bool(spread.max() <= max(tolerance, _LEAST_TOLERANCE))
 
 
 def _transitions(matrix: Matrix) -> Transitions:

@@ -1,0 +1,99 @@
+"""``klump aggregate --method exact``: groups and quotient of chains that need not be irreducible."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import klump
+
+RUN = "aggregate die.csv --method exact"
+
+
+@pytest.fixture
+def die(tmp_path, monkeypatch):
+    """A die made of coins (Knuth and Yao), and who has finished."""
+    monkeypatch.chdir(tmp_path)
+    ways = {"a": "bc", "b": "de", "c": "fg", "d": "b1", "e": "23", "f": "45", "g": "c6"}
+    lines = [f"{state},{way},0.5" for state, two in ways.items() for way in two]
+    lines += [f"{number},{number},1" for number in "123456"]
+    (tmp_path / "die.csv").write_text("\n".join(["from,to,probability", *lines]) + "\n")
+    labels = [f"{state},{'tossing' if state in ways else 'shown'}" for state in "abcdefg123456"]
+    (tmp_path / "labels.csv").write_text("\n".join(["state,group", *labels]) + "\n")
+    return klump.read_chain("die.csv")
+
+
+def test_printed(klump_cli, die, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "100")
+    lines = klump_cli(f"{RUN} --initial-labels labels.csv --tolerance 1e-8").stdout.splitlines()
+    assert lines[1] == "5 groups at beta 0.5 (method exact, seed 0)"
+    assert lines[3].split() == ["group", "states", "members"]
+    members = {frozenset(line.split()[2:]) for line in lines[4:9]}
+    assert members == set(map(frozenset, (["a"], ["b", "c"], ["d", "g"], ["e", "f"], "123456")))
+    assert not any(word in "\n".join(lines) for word in ("lumpability", "kept", "bound", "mass "))
+    assert any(line.startswith("epsilon ") for line in lines)
+    assert sum(line.split()[1:].count("1.0000") for line in lines) == 3
+    assert lines[-1] == (
+        "note: the chain is not irreducible: there are no stationary masses, hence no costs in bits"
+    )
+
+
+def test_json(klump_cli, die):
+    result = klump_cli(f"{RUN} --initial-labels labels.csv --json -o found.npz")
+    found = json.loads(result.stdout)
+    agg = klump.load("found.npz")
+    assert found["n_states"] == agg.n_states == 5
+    assert found["labels"] == agg.labels.tolist()
+    assert np.array_equal(found["transition_matrix"], agg.chain.transition_matrix)
+    assert found["costs"] is found["cost"] is found["stationary_distribution"] is None
+    assert found["bisimulation"] == {"epsilon": 0.0, "bound": None, "mean": None}
+    assert found["notes"] == list(agg.notes)
+
+
+def test_an_irreducible_chain_has_everything(klump_cli, die):
+    run = f"{RUN} --initial-labels labels.csv --restart 0.1"
+    found = json.loads(klump_cli(f"{run} --json").stdout)
+    assert found["n_states"] > 1
+    assert found["costs"]["lumpability"] < 1e-12
+    assert sum(found["stationary_distribution"]) == pytest.approx(1)
+    assert "lumpability" in klump_cli(run).stdout
+
+
+def test_without_labels(klump_cli, die):
+    printed = klump_cli(RUN).stdout
+    assert "1 group at" in printed
+    assert "note: trivial: one group of all states is always an exact lumping" in printed
+
+
+def test_large_quotients_are_written_as_their_entries(klump_cli, die, monkeypatch):
+    monkeypatch.setattr("klump.aggregation.costs._MOST_DENSE_GROUPS", 4)
+    found = json.loads(klump_cli(f"{RUN} --initial-labels labels.csv --json").stdout)
+    entries = found["transition_matrix"]
+    matrix = np.zeros((5, 5))
+    matrix[entries["row"], entries["column"]] = entries["probability"]
+    monkeypatch.undo()
+    assert np.array_equal(matrix, klump.Aggregation.from_labels(die, found["labels"]).chain.transition_matrix)
+
+
+def test_a_start_for_other_methods(klump_cli, chain_file, chain):
+    Path("start.txt").write_text("0\n1\n" * 4)
+    run = "aggregate chain.csv --normalize -k 2 --method sequential --json --initial-labels start.txt"
+    expected = klump.aggregate(chain, 2, method="sequential", initial=[0, 1] * 4)
+    assert json.loads(klump_cli(run).stdout)["labels"] == expected.labels.tolist()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "message"),
+    [
+        ("-k 3", 2, "-k is not for --method exact"),
+        ("--tolerance 2", 2, "--tolerance"),
+        ("--initial-labels missing.csv", 1, "missing.csv: cannot be read"),
+        ("--initial-labels short.txt", 1, "short.txt: 1 labels, but the chain has 13 states"),
+    ],
+)
+def test_bad_arguments(klump_cli, die, arguments, status, message):
+    Path("short.txt").write_text("0\n")
+    result = klump_cli(f"{RUN} {arguments}", status)
+    assert message in result.stderr
+    assert result.stdout == ""
