@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import sys
 
-from benchmarks import sweeps
+from benchmarks import lumping, sweeps
 from benchmarks.measure import write
 
-BENCHMARKS = {"sweeps": sweeps.run}
+BENCHMARKS = {"sweeps": sweeps.run, "lumping": lumping.run}
 
 
 def main(names):
