@@ -288,8 +288,23 @@ def law_of_paths(P, initial, labels, steps):
     return law
 
 
-def entropy_rate_bounds(P, mu, labels, m):
-    """H(Y_m|Y_1..m-1, X_1) and H(Y_m|Y_1..m-1), between which the entropy rate of Y = g(X) lies."""
+def law_of_words(P, initial, W, length):
+    """Probability of every sequence Y_1, ..., Y_length, by adding up all sequences of states that may show it."""
+    n, k = W.shape
+    law = {}
+    for states in itertools.product(range(n), repeat=length):
+        probability = initial[states[0]]
+        for here, there in itertools.pairwise(states):
+            probability *= P[here][there]
+        for seen in itertools.product(range(k), repeat=length):
+            shown = math.prod(W[x, y] for x, y in zip(states, seen, strict=True))
+            if probability * shown > 0:
+                law[seen] = law.get(seen, 0.0) + probability * shown
+    return law
+
+
+def entropy_rate_bounds(P, mu, W, m):
+    """H(Y_m|Y_1..m-1, X_1) and H(Y_m|Y_1..m-1), between which the entropy rate of Y lies."""
 
     def of_last_given_others(law):
         without_last = {}
@@ -298,9 +313,17 @@ def entropy_rate_bounds(P, mu, labels, m):
         return entropy(list(law.values())) - entropy(list(without_last.values()))
 
     n = len(mu)
-    from_each = [law_of_paths(P, np.eye(n)[x], labels, m - 1) for x in range(n)]
+    from_each = [law_of_words(P, np.eye(n)[x], W, m) for x in range(n)]
     lower = math.fsum(mu[x] * of_last_given_others(from_each[x]) for x in range(n))
-    return lower, of_last_given_others(law_of_paths(P, mu, labels, m - 1))
+    return lower, of_last_given_others(law_of_words(P, mu, W, m))
+
+
+def delta(P, mu, W, beta, entropy_rate):
+    """(1 - beta) D(Y||Y~) + beta (R(X) - R(Y)), if this were the entropy rate of Y."""
+    divergence_rate = conditional_entropy(joint_of_groups(P, mu, W)) - entropy_rate
+    redundancy_rate = entropy(group_law(mu, W)) - entropy_rate
+    lost = mutual_information(joint_of_states(P, mu)) - redundancy_rate
+    return (1 - beta) * divergence_rate + beta * lost
 
 
 # Searches

@@ -27,6 +27,10 @@ ROUNDING = 1e-12
 any_map = st.one_of(
     chains.matrices_and_labels().map(lambda drawn: (drawn[0], drawn[1])), chains.matrices_and_maps()
 )
+small_map = st.one_of(
+    chains.matrices_and_labels(max_size=4, max_groups=3).map(lambda drawn: (drawn[0], drawn[1])),
+    chains.matrices_and_maps(max_size=4),
+)
 
 
 # Section II and III: the best Markov approximation, and when nothing is lost
@@ -157,52 +161,96 @@ def test_lemma_4_items_4_and_5_ends_of_the_bracket(drawn, beta):
         assert costs.at(beta) <= beta * costs.predictability + ROUNDING
 
 
-@settings(max_examples=25)
-@given(chains.matrices_and_labels(max_size=4, max_groups=3), chains.betas)
-def test_lemma_4_items_4_and_5_bracket_of_delta(drawn, beta):
-    """With delta = (1 - beta) D(Y||Y~) + beta (R(X) - R(Y)): delta lies between beta C_P and C_beta.
+@given(any_map, chains.betas)
+def test_lemma_4_items_4_and_5(drawn, beta):
+    """beta C_P <= delta_beta <= C_beta for beta <= 1/2, and C_beta <= delta_beta <= beta C_P for beta >= 1/2.
 
-    The entropy rate of Y, on which delta depends, is only known between bounds; delta's own bounds must
-    overlap with what the lemma says.
+    Both ends of the bracket of delta_beta are within: so whatever delta_beta is, it is.
     """
-    P, labels, _ = drawn
-    costs = score(P, labels)
-    mu = reference.stationary_law(P)
-    W = Aggregation.from_labels(P, labels).mapping
-    joint = reference.joint_of_groups(P, mu, W)
-    deltas = [
-        (1 - beta) * (reference.conditional_entropy(joint) - rate)
-        + beta * (costs.redundancy_rate - reference.entropy(reference.group_law(mu, W)) + rate)
-        for rate in reference.entropy_rate_bounds(P, mu, labels, 4)
-    ]
-    ends = sorted([beta * costs.predictability, costs.at(beta)])
-    assert min(deltas) <= ends[1] + ROUNDING
-    assert max(deltas) >= ends[0] - ROUNDING
+    answer = Aggregation.from_labels(*drawn)
+    delta = answer.guarantees_within(budget=1e5).delta(beta)
+    ends = [beta * answer.costs.predictability, answer.costs.at(beta)]
+    low, high = ends if beta <= 0.5 else reversed(ends)
+    assert low - ROUNDING <= delta.lower <= delta.upper <= high + ROUNDING
 
 
 @settings(max_examples=25)
-@given(chains.matrices_and_labels(max_size=4, max_groups=3))
-def test_lemma_3_delta_is_non_decreasing(drawn):
-    """delta is non-decreasing in beta: R(X) - R(Y) >= D(Y||Y~).
-
-    Checked with the lower bound H(Y_m|Y_1..m-1, X_1) in place of the entropy rate, for the chain and its
-    reversal, as in the paper's proof.
-    """
-    P, labels, k = drawn
+@given(small_map, chains.betas)
+def test_delta_by_definition(drawn, beta):
+    """delta_beta = (1 - beta) D(Y||Y~) + beta (R(X) - R(Y)), with D(Y||Y~) = H(Y2|Y1) - H(Y), R(Y) = H(Y1) - H(Y)."""
+    P, given_map = drawn
+    answer = Aggregation.from_labels(P, given_map)
+    found = answer.guarantees_within(tolerance=0.0, budget=1e5)
     mu = reference.stationary_law(P)
-    W = reference.indicator(labels, k)
+    rates = reference.entropy_rate_bounds(P, mu, answer.mapping, 3)
+    deltas = sorted(reference.delta(P, mu, answer.mapping, beta, rate) for rate in rates)
+    if found.block_length >= 3:
+        assert deltas[0] - ROUNDING <= found.delta(beta).lower
+        assert found.delta(beta).upper <= deltas[1] + ROUNDING
+    for end in ("lower", "upper"):
+        rate = getattr(found.entropy_rate, end)
+        expected = reference.delta(P, mu, answer.mapping, beta, rate)
+        assert found.delta(beta).contains(expected, slack=ROUNDING)
+
+
+@given(any_map)
+def test_lemma_4_item_2_delta(drawn):
+    """delta_1/2 = C_1/2 = C_P / 2: exactly known, whatever the entropy rate of Y is."""
+    answer = Aggregation.from_labels(*drawn)
+    delta = answer.guarantees_within(budget=0).delta(0.5)
+    assert delta.lower == delta.upper
+    assert delta.lower == pytest.approx(answer.costs.at(0.5), abs=1e-15)
+
+
+@given(any_map, chains.betas, chains.betas)
+def test_lemma_3(drawn, one, other):
+    """delta_beta is non-decreasing in beta.
+
+    Its slope R(X) - R(Y) - D(Y||Y~) lies between what the ends of the brackets say, and neither end is negative; so
+    both ends of the bracket of delta_beta grow with beta.
+    """
+    answer = Aggregation.from_labels(*drawn)
+    found = answer.guarantees_within(budget=1e5)
+    redundancy = answer.original.redundancy_rate
+    assert redundancy - found.redundancy_rate.upper - found.divergence.upper >= -ROUNDING
+    less, more = found.delta(min(one, other)), found.delta(max(one, other))
+    assert less.lower <= more.lower + ROUNDING
+    assert less.upper <= more.upper + ROUNDING
+
+
+@settings(max_examples=25)
+@given(small_map)
+def test_lemma_3_by_the_proof(drawn):
+    """R(X) - R(Y) >= D(Y||Y~), with H(Y_m|Y_1..m-1, X_1) for the entropy rate, of the chain and of its reversal."""
+    P, given_map = drawn
+    mu = reference.stationary_law(P)
+    W = Aggregation.from_labels(P, given_map).mapping
     backwards = (mu[:, None] * P).T / mu[:, None]
-    forward = reference.entropy_rate_bounds(P, mu, labels, 3)[0]
-    reverse = reference.entropy_rate_bounds(backwards, mu, labels, 3)[0]
-    joint = reference.joint_of_groups(P, mu, W)
+    forward = reference.entropy_rate_bounds(P, mu, W, 3)[0]
+    reverse = reference.entropy_rate_bounds(backwards, mu, W, 3)[0]
     slope = (
-        score(P, labels).redundancy_rate
+        score(P, given_map).redundancy_rate
         - reference.entropy(reference.group_law(mu, W))
-        - reference.conditional_entropy(joint)
+        - reference.conditional_entropy(reference.joint_of_groups(P, mu, W))
         + forward
         + reverse
     )
     assert slope >= -1e-9
+
+
+@given(any_map)
+def test_data_processing_of_rates(drawn):
+    """0 <= D(Y||Y~) <= C_L and I(Y1;Y2) <= R(Y) <= R(X); and H(Y) <= H(X) if the map is deterministic."""
+    P, given_map = drawn
+    answer = Aggregation.from_labels(P, given_map)
+    found = answer.guarantees_within(budget=1e5)
+    assert 0.0 <= found.divergence.lower <= found.divergence.upper <= answer.costs.lumpability
+    mu = reference.stationary_law(P)
+    kept = reference.mutual_information(reference.joint_of_groups(P, mu, answer.mapping))
+    whole = reference.mutual_information(reference.joint_of_states(P, mu))
+    assert kept - ROUNDING <= found.redundancy_rate.lower <= found.redundancy_rate.upper <= whole + ROUNDING
+    if answer.map.labels is not None:
+        assert found.entropy_rate.upper <= answer.original.entropy_rate + ROUNDING
 
 
 @given(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -16,7 +16,8 @@ from klump.aggregation.lumpable import is_lumpable
 from klump.aggregation.mapping import Mapping, as_mapping
 from klump.chain import ChainLike, MarkovChain, as_chain
 from klump.errors import InvalidArgumentError
-from klump.guarantees import Bisimulation, certify
+from klump.guarantees import Bisimulation, Guarantees, MonteCarlo, bracketed, certify, simulated
+from klump.guarantees.brackets import BUDGET, TOLERANCE
 from klump.search.method import Record
 
 if TYPE_CHECKING:
@@ -161,6 +162,76 @@ class Aggregation:
             self.chain.transition_matrix,
             self.costs.lumpability if self.original.is_irreducible else None,
         )
+
+    @cached_property
+    def guarantees(self) -> Guarantees:
+        """What is lost over all times, between bounds; :meth:`guarantees_within` makes them tighter.
+
+        Examples
+        --------
+        >>> P = [[0.4, 0.3, 0.3], [0.25, 0.3, 0.45], [0.15, 0.425, 0.425]]
+        >>> found = Aggregation.from_labels(P, [0, 1, 1]).guarantees
+        >>> found.divergence.upper < found.delta(0.3).lower, found.delta(0.3).gap < 1e-6
+        (True, True)
+        """
+        return self.guarantees_within()
+
+    def guarantees_within(
+        self,
+        tolerance: float = TOLERANCE,
+        budget: float = BUDGET,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> Guarantees:
+        """Bracket D(Y||Y~), H(Y), R(Y) and delta_beta as tightly as wanted and affordable.
+
+        Parameters
+        ----------
+        tolerance
+            Distance of the bounds that is small enough, in bits.
+        budget
+            Operations (logarithms and multiplications) after which the bounds are taken as they are; about 1e8 take a
+            second.
+        progress
+            Called with the operations done and the budget.
+        """
+        costs = self.costs
+        return bracketed(
+            self.original,
+            self.map.weights,
+            costs.lumpability,
+            costs.predictability,
+            tolerance,
+            budget,
+            progress,
+        )
+
+    def monte_carlo(
+        self,
+        n_replicas: int = 64,
+        n_steps: int | None = None,
+        burn_in: int | None = None,
+        random_state: Any = 0,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> MonteCarlo:
+        """Estimate the entropy rate of the groups by simulation, where :attr:`guarantees` leaves a gap.
+
+        Parameters
+        ----------
+        n_replicas
+            Independent runs, at least 2.
+        n_steps
+            Steps that are averaged in each; chosen by the size of the chain if left out.
+        burn_in
+            Steps before these; a quarter as many if left out.
+        random_state
+            Seed.
+        progress
+            Called with the number of steps done and of all steps.
+        """
+        from klump.aggregation.question import checked_seed
+
+        seed = checked_seed(random_state)
+        return simulated(self.original, self.map.weights, n_replicas, n_steps, burn_in, seed, progress)
 
     @property
     def notes(self) -> tuple[str, ...]:
