@@ -13,11 +13,13 @@ __version__ = "0.1.0"
 _HOME = {
     "Aggregation": "klump.aggregation",
     "AggregationPath": "klump.aggregation",
+    "AggregationTree": "klump.aggregation",
     "Comparison": "klump.comparison",
     "Costs": "klump.aggregation",
     "KlumpError": "klump.errors",
     "MarkovChain": "klump.chain",
     "aggregate": "klump.aggregation",
+    "aggregation_tree": "klump.aggregation",
     "beta_path": "klump.aggregation",
     "compare": "klump.comparison",
     "datasets": "klump.sources",
@@ -35,8 +37,10 @@ if TYPE_CHECKING:
     from klump import errors as errors
     from klump.aggregation import Aggregation as Aggregation
     from klump.aggregation import AggregationPath as AggregationPath
+    from klump.aggregation import AggregationTree as AggregationTree
     from klump.aggregation import Costs as Costs
     from klump.aggregation import aggregate as aggregate
+    from klump.aggregation import aggregation_tree as aggregation_tree
     from klump.aggregation import beta_path as beta_path
     from klump.aggregation import is_lumpable as is_lumpable
     from klump.aggregation import load as load

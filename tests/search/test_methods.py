@@ -8,11 +8,13 @@ import pytest
 from scipy import sparse
 
 import klump
-from klump.search.registry import METHODS
+from klump.search.registry import FINDS_NUMBER, METHODS
 from klump.sources.random_chains import block_chain, random_chain
 from reference import cost, same_partition
 
 BETAS = (0.0, 0.3, 0.5, 0.8, 1.0)
+# Methods that find the number of groups themselves promise other things: see their own tests.
+ASKED = [name for name in METHODS if name not in FINDS_NUMBER]
 
 
 def awkward_chains():
@@ -35,7 +37,7 @@ def awkward_chains():
 AWKWARD = dict(awkward_chains())
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", ASKED)
 @pytest.mark.parametrize("name", AWKWARD)
 def test_exactly_k_groups_and_a_valid_chain(method, name):
     matrix = AWKWARD[name]
@@ -46,15 +48,19 @@ def test_exactly_k_groups_and_a_valid_chain(method, name):
             for beta in (0.0, 0.5, 1.0):
                 answer = klump.aggregate(matrix, k, beta=beta, method=method, n_init=3)
                 assert answer.labels.shape == (n,)
-                assert sorted(set(answer.labels.tolist())) == list(range(k))
+                assert answer.n_states == k
+                assert (answer.mapping.max(axis=0) > 0).all()
                 coarse = answer.chain.transition_matrix
                 assert coarse.shape == (k, k)
                 assert (coarse >= 0).all()
                 assert np.abs(coarse.sum(axis=1) - 1).max() <= 1e-12
+                if answer.map.labels is None:  # truly stochastic
+                    answer = answer.harden()
+                assert sorted(set(answer.labels.tolist())) == list(range(k))
                 assert 0 <= answer.bisimulation.epsilon <= answer.bisimulation.bound
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", ASKED)
 @pytest.mark.parametrize("beta", BETAS)
 def test_the_cost_is_what_score_says(method, beta):
     chain, _ = block_chain((6, 8, 10), alpha=0.5, eps=0.3, random_state=3)
@@ -66,7 +72,7 @@ def test_the_cost_is_what_score_says(method, beta):
     assert answer.cost == pytest.approx(textbook, abs=1e-10)
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", ASKED)
 def test_the_trace_never_increases(method):
     chain, _ = block_chain((10, 10, 20), alpha=0.0, eps=0.4, random_state=4)
     for beta in BETAS:
@@ -75,7 +81,7 @@ def test_the_trace_never_increases(method):
         assert np.diff(trace).max(initial=0.0) <= 1e-12
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", ASKED)
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array], ids=["dense", "sparse"])
 def test_same_seed_same_labels_on_every_engine(method, form):
     chain = klump.MarkovChain(form(block_chain((8, 8, 16), eps=0.5, random_state=6)[0].transition_matrix))
@@ -87,7 +93,7 @@ def test_same_seed_same_labels_on_every_engine(method, form):
             assert np.array_equal(klump.aggregate(chain, **ask).labels, expected)
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", ASKED)
 def test_names_are_kept_and_groups_are_heaviest_first(method):
     chain, _ = block_chain((4, 5), alpha=0.5, eps=0.1, random_state=1)
     names = [("state", i) for i in range(9)]
@@ -101,7 +107,7 @@ def test_names_are_kept_and_groups_are_heaviest_first(method):
     assert list(answer.masses) == sorted(answer.masses, reverse=True)
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", ASKED)
 def test_dense_and_sparse_agree(method):
     chain, _ = block_chain((8, 12), alpha=0.3, eps=0.2, random_state=8)
     for beta in BETAS:
@@ -116,8 +122,10 @@ def test_auto_is_never_costlier_than_a_single_method(beta):
     for seed in range(3):
         chain, _ = block_chain((10, 10, 20), eps=0.6, concentration=0.2, random_state=seed)
         best = klump.aggregate(chain, 4, beta=beta, random_state=seed).cost
-        for method in set(METHODS) - {"auto"}:
-            assert best <= klump.aggregate(chain, 4, beta=beta, method=method, random_state=seed).cost + 1e-12
+        for method in sorted(set(ASKED) - {"auto"}):
+            other = klump.aggregate(chain, 4, beta=beta, method=method, random_state=seed)
+            # Auto is a search among deterministic maps.
+            assert best <= other.cost + 1e-12 or other.map.labels is None, method
 
 
 def test_different_seeds_try_different_starts():
@@ -129,13 +137,13 @@ def test_different_seeds_try_different_starts():
     assert len(found) > 1
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", ASKED)
 def test_a_given_start_is_improved(method):
     chain, labels = block_chain((10, 10, 20), alpha=0.5, eps=0.2, random_state=2)
     for beta in BETAS:
         answer = klump.aggregate(chain, 3, beta=beta, method=method, initial=labels)
         assert answer.n_states == 3
-        if method != "annealing":  # which starts at beta = 1
+        if method not in ("annealing", "deterministic-annealing"):  # which start at beta = 1, or from one group
             assert answer.cost <= klump.score(chain, labels).at(beta) + 1e-12
 
 

@@ -9,7 +9,6 @@ from scipy import sparse
 import klump
 from klump.search.descent import random_labels
 from klump.search.kernels import descent
-from klump.search.kernels.merging import merge_groups
 from klump.search.method import Task
 from klump.search.multilevel import multilevel
 from klump.search.problem import make_problem, make_table, make_work
@@ -66,27 +65,3 @@ def test_a_sparse_chain_is_never_made_dense():
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 3 * need
-
-
-def test_merging_takes_the_cheapest_pair_each_time():
-    chain = random_chain(12, kind="dense", random_state=5)
-    joint = np.array(chain.joint)
-    group = np.arange(12, dtype=np.int32)
-    merge_groups(joint.copy(), chain.stationary_distribution.copy(), 4, group)
-    labels = np.arange(12)
-    while len(set(labels.tolist())) > 4:
-        names = sorted(set(labels.tolist()))
-        options = [
-            (
-                klump.score(chain, np.unique(np.where(labels == b, a, labels), return_inverse=True)[1]).at(
-                    0.5
-                ),
-                a,
-                b,
-            )
-            for i, a in enumerate(names)
-            for b in names[i + 1 :]
-        ]
-        _, a, b = min(options)
-        labels = np.where(labels == b, a, labels)
-    assert np.array_equal(group, labels)

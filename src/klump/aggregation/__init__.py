@@ -5,12 +5,15 @@ from klump.aggregation.costs import Costs, score
 from klump.aggregation.lumpable import is_lumpable
 from klump.aggregation.question import aggregate, beta_path
 from klump.aggregation.storage import load
+from klump.aggregation.tree import AggregationTree, aggregation_tree
 
 __all__ = [
     "Aggregation",
     "AggregationPath",
+    "AggregationTree",
     "Costs",
     "aggregate",
+    "aggregation_tree",
     "beta_path",
     "is_lumpable",
     "load",

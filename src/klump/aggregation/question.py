@@ -273,12 +273,15 @@ def _checked_groups(n_states: Any, chain: MarkovChain, method: str) -> int:
         return 1
     if n_states is None:
         raise InvalidArgumentError(f"n_states is missing; say how many groups method={method!r} is to find")
+    return checked_groups(n_states, chain.n_states, "states of the chain")
+
+
+def checked_groups(n_states: Any, most: int, of_what: str) -> int:
+    """Turn a number of groups into an int, at most so many."""
     if isinstance(n_states, bool) or not isinstance(n_states, int | np.integer):
         raise InvalidArgumentError(f"n_states={n_states!r} must be a whole number of groups")
-    if not 1 <= n_states <= chain.n_states:
-        raise InvalidArgumentError(
-            f"n_states={n_states} must lie between 1 and the chain's {chain.n_states} states"
-        )
+    if not 1 <= n_states <= most:
+        raise InvalidArgumentError(f"n_states={n_states} must lie between 1 and the {most} {of_what}")
     return int(n_states)
 
 

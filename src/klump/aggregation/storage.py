@@ -389,10 +389,7 @@ def _record(entries: _Entries, names: Any, number: int) -> Record | None:
     if names is None:
         return None
     kind, *columns = map(str, names)
-    found = {name: entries.read(f"record_{number}_{name}", _NUMBERS) for name in columns}
-    if len({len(column) for column in found.values()}) > 1:
-        raise _damaged(f"the columns of its record {number} differ in length")
-    return Record(kind, found)
+    return Record(kind, {name: entries.read(f"record_{number}_{name}", _NUMBERS) for name in columns})
 
 
 def _decoded(value: Any) -> Any:

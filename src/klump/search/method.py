@@ -70,7 +70,7 @@ class Task:
 
 @dataclass(frozen=True, eq=False)
 class Record:
-    """A table of what a method saw on its way: columns of equal length, numbers only, so that it can be saved."""
+    """What a method saw on its way: named columns of numbers, so that it can be saved."""
 
     kind: str
     columns: dict[str, NDArray[Any]]

@@ -11,6 +11,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from klump.search.agglomerative import Merging, groups_after
 from klump.search.descent import TOLERANCE, combined, cost_of, random_labels, without_empty_groups
 from klump.search.kernels.tables import Table
 from klump.search.method import EQUAL, Found, Labels, Task, best_until_interrupted, better
@@ -95,7 +96,6 @@ class _Search:
     def _split_and_merge(self, labels: Labels, rng: np.random.Generator) -> Labels:
         """Split every group in two as the bottleneck likes it, let states move freely, merge greedily to k."""
         from klump.search.kernels import descent as kernels
-        from klump.search.kernels.merging import merge_groups
 
         problem, k = self.task.problem, self.k
         halves = (2 * labels + rng.integers(0, 2, labels.size)).astype(np.int32)
@@ -107,10 +107,10 @@ class _Search:
         for _ in range(2):
             self._sweep(table, self.middle)
         kernels.build(problem, table)
-        group = np.arange(2 * k, dtype=np.int32)
-        merge_groups(table.flow.mass[2 * k : 4 * k, : 2 * k].copy(), table.nu[0, : 2 * k].copy(), k, group)
-        _, merged = np.unique(group[table.labels], return_inverse=True)
-        return merged.astype(np.int32)
+        flow, nu = table.flow.mass[2 * k : 4 * k, : 2 * k], table.nu[0, : 2 * k]
+        merging = Merging(flow, nu, np.arange(2 * k, dtype=np.int32), self.middle)
+        merging.run(k)
+        return groups_after(merging.pairs, k)[table.labels]
 
     def _keep(self, found: Found) -> None:
         """Remember the best by the target's cost."""

@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
+from klump.search.agglomerative import agglomerative, agglomerative_relaxed
 from klump.search.annealing import annealing
+from klump.search.deterministic_annealing import deterministic_annealing
 from klump.search.exact import exact
 from klump.search.method import Method
 from klump.search.portfolio import portfolio
 from klump.search.sequential import sequential
+from klump.search.spectral import spectral
+from klump.search.stochastic import stochastic
 
 METHODS: dict[str, Method] = {
     "auto": portfolio,
     "sequential": sequential,
     "annealing": annealing,
+    "spectral": spectral,
+    "agglomerative": agglomerative,
+    "agglomerative-relaxed": agglomerative_relaxed,
+    "deterministic-annealing": deterministic_annealing,
+    "stochastic": stochastic,
     "exact": exact,
 }
 
 # Methods that find out themselves how many groups there are: they are asked without a number.
 FINDS_NUMBER: frozenset[str] = frozenset({"exact"})
 # Methods that merge groups: what they start from may have more groups than asked for.
-MERGES: frozenset[str] = frozenset()
+MERGES: frozenset[str] = frozenset({"agglomerative", "agglomerative-relaxed"})

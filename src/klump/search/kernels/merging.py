@@ -1,99 +1,339 @@
-"""Greedy merging of groups at beta = 1/2, where the cost of a merge follows from B and nu alone."""
+"""Greedy merging: always the two groups whose merger costs least, until few are left.
+
+With ``g(x, y) = f(x + y) - f(x) - f(y)``, the price of merging groups a and b is::
+
+    weight_into sum_i g(A[i, a], A[i, b])  +  weight_flow (change of sum f(B))  +  g(nu[a], nu[b])
+
+A merger elsewhere changes the price of a pair, but only through B, and there never by more than
+``2 / ln 2`` times the change of ``sum sqrt(B[a, z] B[b, z])`` (for that function less g is concave and homogeneous,
+like g itself). So every pair has a lower bound, first computed in single precision, less what rounding may have done,
+then kept up without a logarithm. A pair is priced exactly when its bound is the lowest of all; what is then still the
+lowest is merged.
+
+The logarithm stands in ``descent.py``; numba's cache does not notice if it changes there.
+"""
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 import numpy as np
 from numba import njit
+from numpy.typing import NDArray
 
-from klump.search.kernels.options import KERNEL
-from klump.search.kernels.tables import Floats, Shorts
+from klump.search.kernels.descent import KERNEL, LOG2_E, PART, f
+from klump.search.kernels.tables import Floats, Ints
+
+Singles = NDArray[np.float32]
+
+_ALL_BUT_SIGN = 0x7FFFFFFFFFFFFFFF
+_STEEPEST = 2.8853900817779268  # 2 / ln 2
+
+# The logarithm in single precision: as fast_log2, with the exponent turned to a float by adding it to a large one.
+_C1, _C3, _C5, _C7 = (np.float32(2.0 * LOG2_E / odd) for odd in (1, 3, 5, 7))
+_SQRT_HALF_BITS = np.int32(0x3F3504F3)
+_LARGE_BITS, _LARGE = np.int32(0x4B400000), np.float32(12582912.0)
+_ZERO, _ONE, _SMALLEST = np.float32(0.0), np.float32(1.0), np.float32(1.1754944e-38)
+_BITS = np.int32(23)
+# Terms that are added in single precision before the sum goes on in double.
+_TERMS = 128
+# Roundings of a term and of a sum of so many, in units of the last place, generously; what is lost below the smallest.
+_ROUNDING, _UNDERFLOW = 30 * 2.0**-23, 1e-30
+# Rows that are compared with another one while it is in the cache.
+_TILE = 4
+# Pairs that are priced one by one, the most promising first, before all others are looked through.
+_FIRST_LOOKS = 8
+
+
+class Groups(NamedTuple):
+    """Groups that are being merged: those alive come first, in no order. All arrays are used up."""
+
+    into: Floats  # (m, n) A transposed, one row a group; (m, 0) if it has no weight
+    flow: Floats  # (m, m) B; (0, 0) if it has no weight
+    back: Floats  # (m, m) B transposed
+    rough_into: Singles  # the same in single precision
+    rough_flow: Singles
+    rough_back: Singles
+    nu: Floats  # (m,)
+    bound: Floats  # (m, m) at most the price of each pair a < b
+    least: Floats  # (m,) least bound of each row
+    sums: Floats  # (3, m) sums of f over the rows of into, flow and back
+    work: Floats  # (6, m) scratch space
+    name: Ints  # (m,) what each group is called
+    alive: Ints  # (1,) how many there are
+
+
+@njit(**PART)
+def _sum_f(row: Floats, size: int) -> float:
+    total = 0.0
+    for z in range(size):
+        total += f(row[z])
+    return total
+
+
+@njit(**PART)
+def _sum_f_of_both(one: Floats, other: Floats, size: int) -> float:
+    total = 0.0
+    for z in range(size):
+        total += f(one[z] + other[z])
+    return total
+
+
+@njit(**PART)
+def _rough_f(t: Any) -> Any:
+    t = max(t, _SMALLEST)
+    bits = np.float32(t).view(np.int32)
+    exponent = np.int32(np.int32(bits - _SQRT_HALF_BITS) >> _BITS)
+    mantissa = np.int32(bits - np.int32(exponent << _BITS)).view(np.float32)
+    z = np.float32((mantissa - _ONE) / (mantissa + _ONE))
+    s = np.float32(z * z)
+    p = np.float32(np.float32(np.float32(_C7 * s + _C5) * s + _C3) * s + _C1)
+    whole = np.float32(np.int32(exponent + _LARGE_BITS).view(np.float32) - _LARGE)
+    return np.float32(t * np.float32(whole + z * p))
+
+
+@njit(**PART)
+def _rough_sum(one: Singles, other: Singles, size: int) -> float:
+    """Sum f(one + other) in single precision."""
+    total = 0.0
+    for begin in range(0, size, _TERMS):
+        end = min(begin + _TERMS, size)
+        # As slices, here and below, because an index that might be negative keeps a loop from vectorising.
+        x, y = one[begin:end], other[begin:end]
+        part: Any = _ZERO
+        for z in range(x.size):
+            part += _rough_f(x[z] + y[z])
+        total += part
+    return total
 
 
 @njit(**KERNEL)
-def _f(t: float) -> float:
-    return t * np.log2(t) if t > 0.0 else 0.0
+def begin(groups: Groups, weight_into: float, weight_flow: float, single_states: bool) -> None:
+    """Fill the sums and the bounds; for single states A is B, and half as dear to look at."""
+    k = groups.alive[0]
+    for a in range(k):
+        groups.sums[0, a] = _sum_f(groups.into[a], groups.into.shape[1])
+        if groups.flow.size:
+            groups.sums[1, a] = _sum_f(groups.flow[a], k)
+            groups.sums[2, a] = _sum_f(groups.back[a], k)
+    for tile in range(0, k, _TILE):
+        for b in range(tile + 1, k):
+            for a in range(tile, min(tile + _TILE, b)):
+                groups.bound[a, b] = _rough_price(groups, weight_into, weight_flow, a, b, single_states)
+    for a in range(k):
+        _refresh_least(groups, a)
 
 
-@njit(**KERNEL)
-def _meeting(flow: Floats, fs: Floats, a: int, b: int, z: int) -> float:
-    """Change of sum f(B) in the entries that groups a and b share with a third one when they become one."""
-    change = _f(flow[a, z] + flow[b, z]) - fs[a, z] - fs[b, z]
-    return change + _f(flow[z, a] + flow[z, b]) - fs[z, a] - fs[z, b]
+@njit(**PART)
+def _refresh_least(groups: Groups, a: int) -> None:
+    """Find the least bound of a row: as integers, which order floats alike up to their sign: that vectorises."""
+    least = np.int64(_ALL_BUT_SIGN)
+    row = groups.bound[a, a + 1 : groups.alive[0]]
+    for b in range(row.size):
+        bits = np.float64(row[b]).view(np.int64)
+        least = min(least, bits ^ ((bits >> np.int64(63)) & np.int64(_ALL_BUT_SIGN)))
+    bits = np.int64(least ^ ((least >> np.int64(63)) & np.int64(_ALL_BUT_SIGN)))
+    groups.least[a] = bits.view(np.float64) if a + 1 < groups.alive[0] else np.inf
 
 
-@njit(**KERNEL)
-def _price(flow: Floats, fs: Floats, nu: Floats, alive: Shorts, n_alive: int, a: int, b: int) -> float:
-    """Loss of I(Y1;Y2) when groups a and b become one; ``fs`` holds f of each entry of ``flow``."""
-    change = 0.0
-    for q in range(n_alive):
-        z = alive[q]
-        if z != a and z != b:
-            change += _meeting(flow, fs, a, b, z)
-    change += _f(flow[a, a] + flow[a, b] + flow[b, a] + flow[b, b])
-    change -= fs[a, a] + fs[a, b] + fs[b, a] + fs[b, b]
-    change -= 2.0 * (_f(nu[a] + nu[b]) - _f(nu[a]) - _f(nu[b]))
-    return -change
+@njit(**PART)
+def _price(groups: Groups, weight_into: float, weight_flow: float, a: int, b: int) -> float:
+    """Price a pair exactly."""
+    k, n = groups.alive[0], groups.into.shape[1]
+    price = f(groups.nu[a] + groups.nu[b]) - f(groups.nu[a]) - f(groups.nu[b])
+    if n:
+        into = _sum_f_of_both(groups.into[a], groups.into[b], n)
+        price += weight_into * (into - groups.sums[0, a] - groups.sums[0, b])
+    if groups.flow.size:
+        both = _sum_f_of_both(groups.flow[a], groups.flow[b], k)
+        both += _sum_f_of_both(groups.back[a], groups.back[b], k)
+        price += weight_flow * (both + _beside(groups, a, b))
+    return price
 
 
-@njit(**KERNEL)
-def _join(flow: Floats, fs: Floats, alive: Shorts, n_alive: int, a: int, b: int) -> None:
-    """Add row and column b of B to a."""
-    for q in range(n_alive):
-        flow[a, alive[q]] += flow[b, alive[q]]
-    for q in range(n_alive):
-        flow[alive[q], a] += flow[alive[q], b]
-    for q in range(n_alive):
-        z = alive[q]
-        fs[a, z], fs[z, a] = _f(flow[a, z]), _f(flow[z, a])
+@njit(**PART)
+def _rough_price(
+    groups: Groups, weight_into: float, weight_flow: float, a: int, b: int, into_is_back: bool
+) -> float:
+    """At most the price of a pair, and not much less."""
+    k, n = groups.alive[0], groups.into.shape[1]
+    mass = groups.nu[a] + groups.nu[b]
+    price = f(mass) - f(groups.nu[a]) - f(groups.nu[b])
+    slack, back = _UNDERFLOW, 0.0
+    if groups.flow.size:
+        back = _rough_sum(groups.rough_back[a], groups.rough_back[b], k)
+        both = _rough_sum(groups.rough_flow[a], groups.rough_flow[b], k) + back
+        price += weight_flow * (both + _beside(groups, a, b))
+        slack -= weight_flow * (2.0 * mass - both)
+    if n:
+        into = back if into_is_back else _rough_sum(groups.rough_into[a], groups.rough_into[b], n)
+        price += weight_into * (into - groups.sums[0, a] - groups.sums[0, b])
+        slack += abs(weight_into) * (mass - into)
+    return price - _ROUNDING * slack
 
 
-@njit(**KERNEL)
-def merge_groups(flow: Floats, nu: Floats, target: int, group: Shorts) -> None:
-    """Merge the cheapest pair until ``target`` groups are left; ``flow`` and ``nu`` are used up.
+@njit(**PART)
+def _beside(groups: Groups, a: int, b: int) -> float:
+    """Find what is missing of the change of sum f(B), given sum f of both rows and both columns as they add up.
 
-    ``group[y]`` (in: y itself) becomes the group that y ended in. A merge changes the price of another pair only
-    where that pair meets the merged groups, so that all prices stay exact at a constant effort for each.
+    These are counted twice where the two groups meet themselves, and there four entries become one.
     """
-    k = nu.size
-    fs, price, alive = np.zeros((k, k)), np.full((k, k), np.inf), np.zeros(k, np.int32)
-    for a in range(k):
-        alive[a] = a
-        for b in range(k):
-            fs[a, b] = _f(flow[a, b])
-    n_alive = k
-    for a in range(k):
+    flow, sums = groups.flow, groups.sums
+    change = -sums[1, a] - sums[1, b] - sums[2, a] - sums[2, b]
+    change += f(flow[a, a]) + f(flow[a, b]) + f(flow[b, a]) + f(flow[b, b])
+    change += f((flow[a, a] + flow[b, a]) + (flow[a, b] + flow[b, b]))
+    change -= f(flow[a, a] + flow[b, a]) + f(flow[a, b] + flow[b, b])
+    return change - f(flow[a, a] + flow[a, b]) - f(flow[b, a] + flow[b, b])
+
+
+@njit(**KERNEL)
+def merge(
+    groups: Groups,  # in/out
+    weight_into: float,  # in
+    weight_flow: float,  # in
+    until: int,  # in: how many groups shall be left
+    pairs: Ints,  # out: (m - 1, 2) names of the groups merged; the new one is called m, m + 1, ...
+    prices: Floats,  # out: (m - 1,)
+) -> int:
+    """Merge until few groups are left; returns how many pairs were priced exactly."""
+    priced = 0
+    while groups.alive[0] > until:
+        a, b, exact = _cheapest(groups, weight_into, weight_flow)
+        priced += exact
+        done = groups.nu.size - groups.alive[0]
+        first, second = min(groups.name[a], groups.name[b]), max(groups.name[a], groups.name[b])
+        pairs[done, 0], pairs[done, 1], prices[done] = first, second, groups.bound[a, b]
+        _merge_pair(groups, weight_into, weight_flow, a, b)
+        groups.name[a] = groups.nu.size + done
+    return priced
+
+
+@njit(**PART)
+def _cheapest(groups: Groups, weight_into: float, weight_flow: float) -> tuple[int, int, int]:
+    """Find the pair with the lowest price, which its bound then is; also how many pairs were priced exactly."""
+    bound, k = groups.bound, groups.alive[0]
+    best, at_a, at_b = np.inf, 0, 1
+    exact = 0
+    # A good price to begin with saves looking at many pairs.
+    for _ in range(_FIRST_LOOKS):
+        a, b = _lowest(groups)
+        if bound[a, b] >= best:
+            break
+        bound[a, b] = _price(groups, weight_into, weight_flow, a, b)
+        exact += 1
+        _refresh_least(groups, a)
+        if bound[a, b] < best:
+            best, at_a, at_b = bound[a, b], a, b
+    for a in range(k - 1):
+        if groups.least[a] >= best:
+            continue
         for b in range(a + 1, k):
-            price[a, b] = _price(flow, fs, nu, alive, n_alive, a, b)
-    while n_alive > target:
-        a, b = alive[0], alive[1]
-        for p in range(n_alive):
-            for q in range(p + 1, n_alive):
-                if price[alive[p], alive[q]] < price[a, b]:
-                    a, b = alive[p], alive[q]
-        for sign in (
-            1.0,
-            -1.0,
-        ):  # what other pairs shared with a and b, then what they share with both in one
-            for p in range(n_alive):
-                for q in range(p + 1, n_alive):
-                    c, d = alive[p], alive[q]
-                    if c != a and c != b and d != a and d != b:
-                        price[c, d] += sign * _meeting(flow, fs, c, d, a)
-                        if sign > 0.0:
-                            price[c, d] += _meeting(flow, fs, c, d, b)
-            if sign > 0.0:
-                _join(flow, fs, alive, n_alive, a, b)
-        nu[a] += nu[b]
-        kept = 0
-        for p in range(n_alive):
-            if alive[p] != b:
-                alive[kept] = alive[p]
-                kept += 1
-        n_alive = kept
-        for y in range(k):
-            if group[y] == b:
-                group[y] = a
-        for p in range(n_alive):
-            z = alive[p]
-            if z != a:
-                price[min(a, z), max(a, z)] = _price(flow, fs, nu, alive, n_alive, min(a, z), max(a, z))
+            if bound[a, b] < best:
+                bound[a, b] = max(bound[a, b], _rough_price(groups, weight_into, weight_flow, a, b, False))
+            if bound[a, b] < best:
+                bound[a, b] = _price(groups, weight_into, weight_flow, a, b)
+                exact += 1
+            if bound[a, b] < best:
+                best, at_a, at_b = bound[a, b], a, b
+        _refresh_least(groups, a)
+    return at_a, at_b, exact
+
+
+@njit(**PART)
+def _lowest(groups: Groups) -> tuple[int, int]:
+    """Find the pair with the lowest bound."""
+    a = 0
+    for row in range(1, groups.alive[0] - 1):
+        if groups.least[row] < groups.least[a]:
+            a = row
+    b = a + 1
+    for other in range(a + 2, groups.alive[0]):
+        if groups.bound[a, other] < groups.bound[a, b]:
+            b = other
+    return a, b
+
+
+@njit(**PART)
+def _merge_pair(groups: Groups, weight_into: float, weight_flow: float, a: int, b: int) -> None:
+    """Make one group of a < b, at the place of a, and put the last one at the place of b."""
+    last, bound, into = groups.alive[0] - 1, groups.bound, groups.into
+    if groups.flow.size:
+        _loosen(groups, weight_flow, a, b)
+        _join_flow(groups, a, b)
+    for i in range(into.shape[1]):
+        into[a, i] += into[b, i]
+        into[b, i] = into[last, i]
+        groups.rough_into[a, i], groups.rough_into[b, i] = into[a, i], into[b, i]
+    groups.nu[a] += groups.nu[b]
+    groups.nu[b], groups.name[b] = groups.nu[last], groups.name[last]
+    for part in range(3):
+        groups.sums[part, b] = groups.sums[part, last]
+    groups.sums[0, a] = _sum_f(into[a], into.shape[1])
+    for c in range(last):
+        if c != b:
+            bound[min(b, c), max(b, c)] = bound[c, last]
+    groups.alive[0] = last
+    for c in range(last):
+        if c != a:
+            first, second = min(a, c), max(a, c)
+            bound[first, second] = _rough_price(groups, weight_into, weight_flow, first, second, False)
+    for c in range(last):
+        _refresh_least(groups, c)
+
+
+@njit(**PART)
+def _loosen(groups: Groups, weight_flow: float, a: int, b: int) -> None:
+    """Lower all bounds by what merging a and b may change in B."""
+    k, work = groups.alive[0], groups.work
+    root = np.sqrt(-weight_flow * _STEEPEST)
+    # Columns a and b of B as they meet each row, then rows a and b as they meet each column.
+    for c in range(k):
+        one, other = groups.back[a, c], groups.back[b, c]
+        work[0, c], work[1, c], work[2, c] = (
+            root * np.sqrt(one + other),
+            root * np.sqrt(one),
+            root * np.sqrt(other),
+        )
+        one, other = groups.flow[a, c], groups.flow[b, c]
+        work[3, c], work[4, c], work[5, c] = (
+            root * np.sqrt(one + other),
+            root * np.sqrt(one),
+            root * np.sqrt(other),
+        )
+    for c in range(k):
+        both_out, a_out, b_out = work[0, c], work[1, c], work[2, c]
+        both_in, a_in, b_in = work[3, c], work[4, c], work[5, c]
+        row = groups.bound[c, c + 1 : k]
+        out, out_a, out_b = work[0, c + 1 : k], work[1, c + 1 : k], work[2, c + 1 : k]
+        into, into_a, into_b = work[3, c + 1 : k], work[4, c + 1 : k], work[5, c + 1 : k]
+        for d in range(row.size):
+            change = both_out * out[d] - a_out * out_a[d] - b_out * out_b[d]
+            change += both_in * into[d] - a_in * into_a[d] - b_in * into_b[d]
+            row[d] -= max(change, 0.0)
+
+
+@njit(**PART)
+def _join_flow(groups: Groups, a: int, b: int) -> None:
+    """Add row and column b of B to a, and put the last ones at their place."""
+    flow, back, sums = groups.flow, groups.back, groups.sums
+    k, last = groups.alive[0], groups.alive[0] - 1
+    for c in range(k):
+        sums[1, c] += f(back[a, c] + back[b, c]) - f(back[a, c]) - f(back[b, c])
+        sums[2, c] += f(flow[a, c] + flow[b, c]) - f(flow[a, c]) - f(flow[b, c])
+    for table, rough in ((flow, groups.rough_flow), (back, groups.rough_back)):
+        for c in range(k):
+            table[a, c] += table[b, c]
+        for c in range(k):
+            table[c, a] += table[c, b]
+            table[c, b] = table[c, last]
+            rough[c, a], rough[c, b] = table[c, a], table[c, b]
+        for c in range(k):
+            table[b, c] = table[last, c]
+            rough[a, c], rough[b, c] = table[a, c], table[b, c]
+    sums[1, a], sums[2, a] = _sum_f(flow[a], last), _sum_f(back[a], last)
+
+
+@njit(**KERNEL)
+def priced_pair(groups: Groups, weight_into: float, weight_flow: float, a: int, b: int) -> float:
+    """Price one pair exactly: what the bounds are tested against."""
+    return _price(groups, weight_into, weight_flow, a, b)

@@ -1,0 +1,161 @@
+"""The whole way of greedy merging: aggregations to any number of groups, from one run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from klump.aggregation.aggregation import Aggregation
+from klump.aggregation.costs import checked_beta
+from klump.aggregation.mapping import from_labels
+from klump.aggregation.question import Options, checked_groups, heaviest_first, versions
+from klump.chain import ChainLike, MarkovChain, as_chain
+from klump.search.agglomerative import labels_after, merge_tree
+from klump.search.method import Progress, Record
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+
+@dataclass(frozen=True, eq=False)
+class AggregationTree:
+    """A dendrogram: the groups of a chain merged two by two, the cheapest merger first, down to one group.
+
+    Made by :func:`aggregation_tree`; an answer of ``method="agglomerative"`` has it as ``answer.tree``.
+
+    Examples
+    --------
+    >>> P = [[0.5, 0.4, 0.1, 0.0], [0.4, 0.5, 0.0, 0.1], [0.1, 0.0, 0.4, 0.5], [0.0, 0.1, 0.5, 0.4]]
+    >>> tree = aggregation_tree(P, beta=0.5)
+    >>> [tree.cut(k).groups for k in (1, 2)]
+    [[(0, 1, 2, 3)], [(0, 1), (2, 3)]]
+    >>> tree.merge_costs.round(4)
+    array([0.0781, 0.0781, 0.2655])
+    """
+
+    original: MarkovChain
+    """The chain that was aggregated."""
+    beta: float
+    """The beta of the costs."""
+    record: Record
+    """The mergers as the search recorded them."""
+
+    @property
+    def is_relaxed(self) -> bool:
+        """Whether I(X1;X2) - I(X2;Y1) decided what to merge, instead of the cost at beta."""
+        return self.record.kind == "relaxed merges"
+
+    @property
+    def n_leaves(self) -> int:
+        """Number of groups at the start: the states, unless an initial map was given."""
+        return len(self.record.columns["cost"]) + 1
+
+    @property
+    def leaves(self) -> NDArray[np.int32]:
+        """The leaf that each state is in."""
+        return self.record.columns["leaf"]
+
+    @cached_property
+    def merges(self) -> NDArray[np.int64]:
+        """What was merged in each step: leaves are numbered from 0, the result of step i is ``n_leaves + i``."""
+        return np.stack([self.record.columns["first"], self.record.columns["second"]], axis=1)
+
+    @property
+    def merge_costs(self) -> NDArray[np.float64]:
+        """How much each merger added to the cost (to I(X1;X2) - I(X2;Y1) in a relaxed tree), in bits.
+
+        Below beta = 1/2 a merger may lower the cost.
+        """
+        return self.record.columns["cost"]
+
+    @property
+    def linkage(self) -> NDArray[np.float64]:
+        """The tree as :mod:`scipy.cluster.hierarchy` has it; heights are what all mergers until then cost.
+
+        A height never falls: where a merger lowered the cost, it is that of the merger before.
+        """
+        size = np.concatenate([np.bincount(self.leaves), np.zeros(self.n_leaves - 1)])
+        for step, pair in enumerate(self.merges):
+            size[self.n_leaves + step] = size[pair].sum()
+        height = np.maximum.accumulate(np.maximum(np.cumsum(self.merge_costs), 0.0))
+        return np.column_stack([self.merges, height, size[self.n_leaves :]])
+
+    def labels(self, n_states: int) -> NDArray[np.int32]:
+        """Group of each state when ``n_states`` groups were left, heaviest first."""
+        return self.cut(n_states).labels
+
+    def cut(self, n_states: int) -> Aggregation:
+        """Give the aggregation to ``n_states`` groups."""
+        n_groups = checked_groups(n_states, self.n_leaves, "leaves of the tree")
+        mapping = from_labels(labels_after(self.record, n_groups), n_groups)
+        labels = heaviest_first(self.original, mapping)[mapping.labels]
+        method = "agglomerative-relaxed" if self.is_relaxed else "agglomerative"
+        return Aggregation(
+            self.original,
+            from_labels(labels, n_groups),
+            self.beta,
+            method,
+            made_with=versions(),
+            record=self.record,
+        )
+
+    def plot(self, path: str | PathLike[str] | None = None, *, n_states: int | None = None) -> Any:
+        """Draw the dendrogram; needs matplotlib (the extra ``klump[plots]``).
+
+        Parameters
+        ----------
+        path
+            Where to save the picture; its suffix decides on the format.
+        n_states
+            Colour the groups of this cut.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+        """
+        from klump import plots
+
+        figure = plots.dendrogram(self, n_states)
+        if path is not None:
+            plots.save(figure, path)
+        return figure
+
+
+def aggregation_tree(
+    chain: ChainLike,
+    beta: float = 0.5,
+    *,
+    relaxed: bool = False,
+    initial: Any = None,
+    progress: Progress | None = None,
+) -> AggregationTree:
+    """Merge greedily from single states to one group, and keep the whole tree.
+
+    Parameters
+    ----------
+    chain
+        A MarkovChain, a transition matrix (dense or sparse), or an object with one.
+    beta
+        The cost to merge by, as in :func:`aggregate`; 1/2 is Vidyasagar's aggregation.
+    relaxed
+        Merge by I(X1;X2) - I(X2;Y1) instead: the agglomerative information bottleneck as Geiger et al. use it.
+    initial
+        Groups to begin with (labels for each state) instead of single states. Needed for chains of more than about
+        8,000 states, because a number is kept for each pair of groups.
+    progress
+        Called with the number of finished and of planned mergers and the cost so far.
+
+    Examples
+    --------
+    >>> aggregation_tree([[0.8, 0.2, 0.0], [0.2, 0.7, 0.1], [0.0, 0.1, 0.9]]).cut(2).groups
+    [(0, 1), (2,)]
+    """
+    chain = as_chain(chain)
+    method = "agglomerative-relaxed" if relaxed else "agglomerative"
+    options = Options(1, 0, None, initial, 0.1, 1, False, progress)
+    task = options.task(chain, 1, checked_beta(beta), method)
+    return AggregationTree(chain, task.beta, merge_tree(task, relaxed=relaxed))

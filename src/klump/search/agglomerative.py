@@ -1,0 +1,151 @@
+"""``"agglomerative"``: merge the two groups whose merger costs least, from single states to one group.
+
+``"agglomerative"`` merges by the true cost at the target beta (at beta = 1/2 this is Vidyasagar's aggregation).
+``"agglomerative-relaxed"`` is the method of Geiger et al.: it merges by the bound I(X1;X2) - I(X2;Y1) of the cost of
+lumpability, which is the agglomerative information bottleneck with the roles of X1 and X2 exchanged; its answer is
+scored at the target beta like any other.
+
+The whole way from all groups to one is recorded: see :class:`klump.AggregationTree`. Greedy merging needs a number for
+each pair of groups, so a large chain must be given to it in groups (``initial``).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from klump.chain import MarkovChain
+from klump.errors import InvalidArgumentError
+from klump.search.descent import cost_of
+from klump.search.method import Found, Labels, Record, Task
+
+Floats = NDArray[np.float64]
+
+# Memory that may be used, in bytes.
+_ROOM = 2_500_000_000
+# Mergers between two reports of progress, at which Ctrl-C is heard.
+_CHUNK = 50
+
+
+def agglomerative(task: Task) -> Found:
+    """Merge greedily by the cost at the task's beta."""
+    return _merged(task, relaxed=False)
+
+
+def agglomerative_relaxed(task: Task) -> Found:
+    """Merge greedily by I(X1;X2) - I(X2;Y1)."""
+    return _merged(task, relaxed=True)
+
+
+def _merged(task: Task, *, relaxed: bool) -> Found:
+    record = merge_tree(task, relaxed=relaxed)
+    labels = labels_after(record, task.n_groups)
+    cost = cost_of(task.problem, labels, task.n_groups, task.beta) + task.offset(task.beta)
+    return Found(labels, cost, (cost,), record=record)
+
+
+def labels_after(record: Record, n_groups: int) -> Labels:
+    """Groups of the states when so many groups were left."""
+    leaf, first, second = (record.columns[name] for name in ("leaf", "first", "second"))
+    return groups_after(np.stack([first, second], axis=1), len(first) + 1 - n_groups)[leaf]
+
+
+def groups_after(pairs: NDArray[np.int64], steps: int) -> Labels:
+    """Number of the group that each leaf was in after so many of the mergers that make one group of all."""
+    count = len(pairs) + 1
+    group = np.arange(count + steps)
+    for step in range(steps - 1, -1, -1):
+        group[pairs[step]] = group[count + step]
+    _, numbers = np.unique(group[:count], return_inverse=True)
+    return numbers.astype(np.int32)
+
+
+def merge_tree(task: Task, *, relaxed: bool) -> Record:
+    """Merge states, or the groups of the initial map, down to one; write down every merger and what it cost."""
+    leaf = np.arange(task.chain.n_states, dtype=np.int32) if task.initial is None else task.initial
+    beta = 1.0 if relaxed else task.beta
+    count = int(leaf.max()) + 1
+    _check_room(task.chain, count, beta)
+    joint = task.chain.joint.T if relaxed else task.chain.joint
+    merging = Merging(joint, task.chain.stationary_distribution, leaf, beta)
+    cost = cost_of(task.problem, leaf, count, task.beta) + task.offset(task.beta)
+    for left in range(count - _CHUNK, -_CHUNK, -_CHUNK):
+        merging.run(max(left, 1))
+        done = count - max(left, 1)
+        # The relaxed cost is not what who watches waits for; the true one is known when all is done.
+        task.report(done, max(count - 1, 1), cost if relaxed else cost + float(merging.prices[:done].sum()))
+    return Record(
+        "relaxed merges" if relaxed else "merges",
+        {
+            "leaf": np.array(leaf),
+            "first": merging.pairs[:, 0].copy(),
+            "second": merging.pairs[:, 1].copy(),
+            "cost": merging.prices,
+        },
+    )
+
+
+def _check_room(chain: MarkovChain, count: int, beta: float) -> None:
+    by_pair = 8 if beta == 1.0 else 8 + 2 * (8 + 4)
+    by_state = 0 if beta == 0.5 else 8 + 4
+    needed = count * (count * by_pair + chain.n_states * by_state)
+    if needed > _ROOM:
+        raise InvalidArgumentError(
+            f"merging {count:,} groups one by one would take {needed / 1e9:.1f} GB; pass initial= with at most a few "
+            "thousand groups, for example the labels of aggregate(chain, 2000)"
+        )
+
+
+class Merging:
+    """Groups that are merged step by step; ``pairs`` and ``prices`` tell of the steps done."""
+
+    def __init__(self, joint: Any, mu: Floats, leaf: Labels, beta: float) -> None:
+        from klump.search.kernels.merging import Groups, begin
+
+        count = int(leaf.max()) + 1
+        self.weight_into, self.weight_flow = 1.0 - 2.0 * beta, beta - 1.0
+        self.pairs = np.zeros((count - 1, 2), dtype=np.int64)
+        self.prices = np.zeros(count - 1)
+        self.priced = 0
+        to_groups = _by_group(joint, leaf, count)
+        into = np.zeros((count, 0)) if beta == 0.5 else _dense(to_groups.T)
+        back = np.zeros((0, 0)) if beta == 1.0 else _dense(_by_group(to_groups.T, leaf, count))
+        flow = back.T.copy()
+        self.groups = Groups(
+            into,
+            flow,
+            back,
+            into.astype(np.float32),
+            flow.astype(np.float32),
+            back.astype(np.float32),
+            np.asarray(np.bincount(leaf, weights=mu, minlength=count), dtype=np.float64),
+            np.zeros((count, count)),
+            np.zeros(count),
+            np.zeros((3, count)),
+            np.zeros((6, count)),
+            np.arange(count),
+            np.array([count]),
+        )
+        begin(self.groups, self.weight_into, self.weight_flow, count == len(leaf) and beta < 1.0)
+
+    def run(self, until: int) -> None:
+        """Merge until so many groups are left."""
+        from klump.search.kernels.merging import merge
+
+        self.priced += merge(self.groups, self.weight_into, self.weight_flow, until, self.pairs, self.prices)
+
+
+def _by_group(matrix: Any, leaf: Labels, count: int) -> Any:
+    """Add up the columns of each group."""
+    n = len(leaf)
+    if count == n:
+        return matrix[:, np.argsort(leaf)]
+    return matrix @ sparse.csr_array((np.ones(n), leaf, np.arange(n + 1)), shape=(n, count))
+
+
+def _dense(matrix: Any) -> Floats:
+    """Rows one after the other, and nobody else's: they will be used up."""
+    return np.array(matrix.toarray() if sparse.issparse(matrix) else matrix, dtype=np.float64, order="C")
