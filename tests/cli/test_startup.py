@@ -25,7 +25,9 @@ def test_import_klump_is_light():
     assert not imported("import klump") & HEAVY
 
 
-@pytest.mark.parametrize("command", [[], ["info"], ["aggregate"], ["path"], ["score"], ["reproduce"]])
+@pytest.mark.parametrize(
+    "command", [[], ["info"], ["aggregate"], ["path"], ["score"], ["compare"], ["reproduce"]]
+)
 def test_help_is_light(command):
     code = f"from klump.cli import main; main({[*command, '--help']}, standalone_mode=False)"
     assert not imported(code) & HEAVY

@@ -118,14 +118,17 @@ def n_states_option(*, required: bool = True) -> Callable[[Function], Function]:
     )
 
 
-def output_option(help: str) -> Callable[[Function], Function]:
+def output_option(
+    help: str, suffixes: tuple[str, ...] = (".npz", ".csv", ".json")
+) -> Callable[[Function], Function]:
     """Take a file to save to; it is checked before the search, not after it."""
+    words = f"{', '.join(suffixes[:-1])} or {suffixes[-1]}"
 
     def check(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
         if value is None:
             return None
-        if Path(value).suffix.lower() not in (".npz", ".csv", ".json"):
-            raise click.BadParameter(f"{value!r} must end in .npz, .csv or .json")
+        if Path(value).suffix.lower() not in suffixes:
+            raise click.BadParameter(f"{value!r} must end in {words}")
         if not Path(value).parent.is_dir():
             raise click.BadParameter(f"there is no folder {str(Path(value).parent)!r}")
         return value

@@ -92,7 +92,10 @@ class Bars:
 
         console = self._console or Console(stderr=True, markup=False, highlight=False)
         # Transient: the bars are gone when the result stands on the screen.
-        bars = Progress(*self._columns(), console=console, transient=True)
+        # What others do to sys.stdout in the meantime is not to be undone when the bars are gone.
+        bars = Progress(
+            *self._columns(), console=console, transient=True, redirect_stdout=False, redirect_stderr=False
+        )
         with self._lock:
             self._bars = bars
             for name in self._states:
@@ -153,6 +156,37 @@ class ExperimentProgress(Bars):
         return (*_bar(), MofNCompleteColumn(), TimeElapsedColumn())
 
 
+class ComparisonProgress(Bars):
+    """A progress bar that names the method that is running.
+
+    Where stderr is not a terminal, a line for each method that took its time says how long.
+    """
+
+    _running: tuple[str, float] | None = None
+
+    def update(self, name: str, done: int, total: int) -> None:
+        """Take the state of the comparison: what ``klump.compare`` calls back with."""
+        self._close()
+        self._running = name, time.perf_counter()
+        self._advance("comparing", completed=done, total=total, method=name)
+
+    def _columns(self) -> tuple[Any, ...]:
+        from rich.progress import MofNCompleteColumn, TextColumn, TimeElapsedColumn
+
+        return (*_bar(), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("{task.fields[method]}"))
+
+    def _conclude(self, seconds: float) -> None:
+        self._close()
+
+    def _close(self) -> None:
+        if self._running is None or self._is_terminal():
+            return
+        name, begin = self._running
+        seconds = time.perf_counter() - begin
+        if seconds >= self._patience:
+            self.say(f"klump: {name}: done in {seconds:.1f} s")
+
+
 def _bar() -> tuple[Any, ...]:
     from rich.progress import BarColumn, TextColumn
 
@@ -167,6 +201,16 @@ def _bar() -> tuple[Any, ...]:
 def search_progress(*, quiet: bool) -> Iterator[SearchProgress]:
     """Show progress, and announce when kernels have to be compiled first."""
     with SearchProgress(quiet=quiet) as progress, compilation_announced(progress):
+        yield progress
+
+
+@contextmanager
+def comparison_progress(*, quiet: bool) -> Iterator[ComparisonProgress]:
+    """Show progress on what is stderr now: it is redirected while other people's tools run."""
+    from rich.console import Console
+
+    console = Console(file=sys.stderr, markup=False, highlight=False)
+    with ComparisonProgress(quiet=quiet, console=console) as progress, compilation_announced(progress):
         yield progress
 
 

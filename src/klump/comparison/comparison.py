@@ -149,7 +149,7 @@ class Comparison(Sequence[Row]):
     >>> P = [[0.5, 0.4, 0.1, 0.0], [0.4, 0.5, 0.0, 0.1], [0.1, 0.0, 0.4, 0.5], [0.0, 0.1, 0.5, 0.4]]
     >>> compared = klump.compare(P, n_states=2, methods=["auto", "sequential"], outside=False)
     >>> [(row.name, row.n_states, round(row.cost, 4)) for row in compared]
-    [('auto', 2, 0.1455), ('sequential', 2, 0.1455)]
+    [('auto', 2, 0.054), ('sequential', 2, 0.054)]
     >>> compared.best.aggregation.groups
     [(0, 1), (2, 3)]
     """

@@ -22,6 +22,8 @@ from klump.search.method import Task
 
 # Dense n x n matrices and O(n^3) operations: minutes at this size, hours and gigabytes beyond.
 MOST_STATES_DENSE = 2_000
+# They turn k vectors by some k^2 numbers, found by trial and error: two minutes at this number, hours beyond.
+MOST_GROUPS_TURNED = 16
 # Sparse elimination of a graph without order fills up: gigabytes beyond this size.
 MOST_STATES_ELIMINATED = 20_000
 
@@ -40,6 +42,8 @@ class Tool:
     """Larger chains are refused."""
     reason: str = ""
     """Why they are."""
+    most_groups: int | None = None
+    """More groups are refused."""
 
     @property
     def installed(self) -> bool:
@@ -55,8 +59,13 @@ class Tool:
             return None
 
     def load(self, task: Task) -> Any:
-        """Import the tool, unless the chain is too large for it."""
-        n = task.chain.n_states
+        """Import the tool, unless the question is too large for it."""
+        n, k = task.chain.n_states, task.n_groups
+        if self.most_groups is not None and k > self.most_groups:
+            raise InvalidArgumentError(
+                f"refused: it takes hours for many groups, so klump does not ask it for more than "
+                f"{self.most_groups}, and {k:,} are wanted"
+            )
         if self.most_states is not None and n > self.most_states:
             raise InvalidArgumentError(
                 f"refused: it {self.reason}, so klump does not run it on more than {self.most_states:,} states, "
@@ -162,8 +171,10 @@ def _spectral(cluster: Any, task: Task) -> Any:
 _DENSE = "works on dense matrices"
 
 OUTSIDE: dict[str, Tool] = {
-    "deeptime-pcca": Tool("deeptime", "deeptime.markov", _pcca, MOST_STATES_DENSE, _DENSE),
-    "pygpcca": Tool("pygpcca", "pygpcca", _gpcca, MOST_STATES_DENSE, _DENSE),
+    "deeptime-pcca": Tool(
+        "deeptime", "deeptime.markov", _pcca, MOST_STATES_DENSE, _DENSE, MOST_GROUPS_TURNED
+    ),
+    "pygpcca": Tool("pygpcca", "pygpcca", _gpcca, MOST_STATES_DENSE, _DENSE, MOST_GROUPS_TURNED),
     "sib": Tool("sib-clustering", "sib", _sib),
     "igraph-leiden": Tool("igraph", "igraph", _leiden),
     "infomap": Tool("infomap", "infomap", _infomap),

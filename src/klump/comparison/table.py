@@ -19,11 +19,7 @@ _MARKS = {
 
 def lines(compared: Comparison, width: int = WIDTH) -> list[str]:
     """Heading, table, and what a reader should know."""
-    parts = [
-        [title(compared)],
-        table(compared, width),
-        [line for text in remarks(compared) for line in _wrapped(text, width)],
-    ]
+    parts = [[title(compared)], table(compared, width), remarks(compared, width)]
     return [line for part in parts if part for line in (*part, "")][:-1]
 
 
@@ -69,7 +65,7 @@ def _columns(rows: list[Row], first: int, width: int) -> list[str]:
     return ["  ".join(line) for line in zip(start, *cells, strict=True)]
 
 
-def remarks(compared: Comparison) -> list[str]:
+def remarks(compared: Comparison, width: int = WIDTH) -> list[str]:
     """Explain the marks, name the versions, and what is missing."""
     marks = {mark for row in compared for mark in _mark(row)}
     found = [f"{mark} {text}" for mark, text in _MARKS.items() if mark in marks]
@@ -84,7 +80,8 @@ def remarks(compared: Comparison) -> list[str]:
         found.append(f"not installed: {', '.join(compared.not_installed)}; pip install 'klump[compare]'")
     if compared.not_run:
         found.append(f"interrupted before: {', '.join(compared.not_run)}")
-    return found
+    wrapped = (textwrap.wrap(text, width, subsequent_indent="  ", break_on_hyphens=False) for text in found)
+    return [line for part in wrapped for line in part]
 
 
 def bits(value: float) -> str:
@@ -120,7 +117,3 @@ def _cells(row: Row) -> dict[str, str]:
     shown = map(bits, (agg.cost, costs.lumpability, costs.predictability, costs.bottleneck))
     found = (str(row.n_states), *shown, f"{100 * costs.kept:.1f} %", epsilon, duration(row.seconds))
     return dict(zip(_HEADER, found, strict=True))
-
-
-def _wrapped(text: str, width: int) -> list[str]:
-    return textwrap.wrap(text, width, subsequent_indent="  ", break_on_hyphens=False)
