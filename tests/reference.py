@@ -415,6 +415,36 @@ def algorithm_2(P, mu, labels, k, beta_target, step, n_sweeps, allow_empty=True)
     return found
 
 
+def second_eigenvector(P, mu, members):
+    """Of the additive reversibilisation, without the steps that leave the members, as seen from each of them."""
+    J = joint_of_states(P, mu)
+    inside = np.array([[(J[x, z] + J[z, x]) / 2 for z in members] for x in members])
+    walk = inside / inside.sum(axis=1, keepdims=True)
+    values, vectors = np.linalg.eig(walk)
+    return vectors[:, np.argsort(-values.real)[1]].real
+
+
+def recursive_bisection(P, mu, k, beta):
+    """Cut groups in two until there are k: of all groups, at the sign and at every place of the sorted eigenvector.
+
+    The whole cost is evaluated for each cut, and the cheapest partition is kept. Only for chains without ties.
+    """
+    labels = [0] * len(mu)
+    for new in range(1, k):
+        trials = []
+        for group in range(new):
+            members = [x for x in range(len(mu)) if labels[x] == group]
+            if len(members) < 2:
+                continue
+            vector = second_eigenvector(P, mu, members)
+            order = np.argsort(vector)
+            cuts = [[members[i] for i in order[:place]] for place in range(1, len(members))]
+            cuts.append([x for x, entry in zip(members, vector, strict=True) if entry < 0])
+            trials += [[new if x in cut else labels[x] for x in range(len(mu))] for cut in cuts]
+        labels = min(trials, key=lambda trial: cost_of_labels(P, mu, trial, new + 1, beta))
+    return labels
+
+
 # Comparing partitions
 
 
