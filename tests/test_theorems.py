@@ -210,12 +210,24 @@ def test_lemma_3(drawn, one, other):
     both ends of the bracket of delta_beta grow with beta.
     """
     answer = Aggregation.from_labels(*drawn)
-    found = answer.guarantees_within(budget=1e5)
     redundancy = answer.original.redundancy_rate
-    assert redundancy - found.redundancy_rate.upper - found.divergence.upper >= -ROUNDING
-    less, more = found.delta(min(one, other)), found.delta(max(one, other))
-    assert less.lower <= more.lower + ROUNDING
-    assert less.upper <= more.upper + ROUNDING
+    for budget in (0, 1e5):
+        found = answer.guarantees_within(budget=budget)
+        assert redundancy - found.redundancy_rate.upper - found.divergence.upper >= -ROUNDING
+        less, more = found.delta(min(one, other)), found.delta(max(one, other))
+        assert less.lower <= more.lower + ROUNDING
+        assert less.upper <= more.upper + ROUNDING
+
+
+def test_lemma_3_where_the_cost_decreases():
+    """On the paper's three states C_beta decreases in beta, and delta_beta does not: C_L alone would not tell."""
+    answer = Aggregation.from_labels(EXAMPLE, [0, 1, 1])
+    assert answer.costs.predictability < 2 * answer.costs.lumpability
+    for budget in (0, 1e5):
+        deltas = [answer.guarantees_within(budget=budget).delta(beta) for beta in np.linspace(0, 1, 21)]
+        for less, more in itertools.pairwise(deltas):
+            assert less.lower <= more.lower
+            assert less.upper <= more.upper
 
 
 @settings(max_examples=25)

@@ -43,6 +43,24 @@ def test_standard_errors_are_what_they_say():
     assert 0.8 < scores.std() < 1.3
 
 
+def test_rare_parts_of_the_chain_are_not_missed():
+    """Two parts that are hardly ever left, of which the rarer, with 2 % of the mass, has nearly all the entropy."""
+    there, back = 1e-9, 49e-9
+    P = [
+        [1e-4, 1 - 1e-4 - there, there, 0],
+        [1 - 1e-4 - there, 1e-4, 0, there],
+        [back, 0, 0.5, 0.5 - back],
+        [0, back, 0.5 - back, 0.5],
+    ]
+    answer = Aggregation.from_labels(P, [0, 1, 0, 1])
+    assert answer.original.stationary_distribution[2:].sum() == pytest.approx(0.02)
+    often = 1e-4 * np.log2(1e4) + 1e-4 / np.log(2)
+    for seed in range(6):
+        found = answer.monte_carlo(n_steps=100, random_state=seed)
+        assert abs(found.entropy_rate - 0.98 * often - 0.02) < 4 * found.standard_error + 1e-4
+        assert 1e-4 < found.standard_error < 0.02
+
+
 def test_bias_is_seen_before_the_start_is_forgotten():
     """One step without burn-in: the filters know X_1 or nothing, H(Y_1|X_1) = 0 or H(Y_1)."""
     answer = Aggregation.from_labels(EXAMPLE, [0, 1, 1])
