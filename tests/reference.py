@@ -12,6 +12,7 @@ import math
 from fractions import Fraction
 
 import numpy as np
+from scipy.optimize import minimize
 
 TIE = 1e-12  # costs that differ by less are the same cost, written down in another order
 
@@ -445,6 +446,58 @@ def recursive_bisection(P, mu, k, beta):
     return labels
 
 
+def laws_of_groups(P, mu, W):
+    """p(X2 = x2 | Y1 = y): the sum over x1 of mu[x1] W[x1, y] P[x1, x2], divided by p(Y1 = y)."""
+    n, k = W.shape
+    nu = group_law(mu, W)
+    return np.array(
+        [[math.fsum(mu[x] * W[x, y] * P[x][z] for x in range(n)) / nu[y] for z in range(n)] for y in range(k)]
+    )
+
+
+def relaxed_cost(P, mu, W, temperature):
+    """I(X1;X2) - I(X2;Y1) less the temperature times H(Y1|X1): what deterministic annealing minimises."""
+    nu = group_law(mu, W)
+    kept = mutual_information([[nu[y] * p for p in law] for y, law in enumerate(laws_of_groups(P, mu, W))])
+    softness = math.fsum(mu[x] * entropy(W[x]) for x in range(len(mu)))
+    return mutual_information(joint_of_states(P, mu)) - kept - temperature * softness
+
+
+def deterministic_annealing_round(P, mu, W, temperature):
+    """W[x, y] in proportion to 2 to the power of minus D(P[x, :] || p(X2|y)) / temperature."""
+    laws = laws_of_groups(P, mu, W)
+    distances = np.array([[divergence(row, law) for law in laws] for row in P])
+    new = 2.0 ** (-(distances - distances.min(axis=1, keepdims=True)) / temperature)
+    return new / new.sum(axis=1, keepdims=True)
+
+
+def critical_temperatures(P, mu):
+    """Squares of all but the first singular value of diag(mu)^(-1/2) J diag(mu)^(-1/2), falling."""
+    root = np.sqrt(mu)
+    return np.linalg.svd(joint_of_states(P, mu) / np.outer(root, root), compute_uv=False)[1:] ** 2
+
+
+def best_stochastic_map(P, mu, k, beta, starts, rng):
+    """The cheapest stochastic map that a general optimiser finds from random starts, and its cost."""
+    J, n = joint_of_states(P, mu), len(mu)
+
+    def information(joint):
+        independent = np.outer(joint.sum(axis=1), joint.sum(axis=0))
+        return np.sum(joint * np.log2(joint / independent, out=np.zeros_like(joint), where=joint > 0))
+
+    def softmax(logits):
+        W = np.exp(logits.reshape(n, k) - logits.reshape(n, k).max(axis=1, keepdims=True))
+        return W / W.sum(axis=1, keepdims=True)
+
+    def of_logits(logits):
+        W = softmax(logits)
+        return (1 - 2 * beta) * information(J @ W) - (1 - beta) * information(W.T @ J @ W)
+
+    found = [minimize(of_logits, rng.normal(scale=2.0, size=n * k)) for _ in range(starts)]
+    best = softmax(min(found, key=lambda each: each.fun).x)
+    return best, cost(P, mu, best, beta)
+
+
 # Comparing partitions
 
 
@@ -467,3 +520,28 @@ def adjusted_rand_index(a, b):
         return 1.0
     expected = (both + only_a) * (only_a + none) + (both + only_b) * (only_b + none)
     return 2.0 * (both * none - only_a * only_b) / expected
+
+
+def greedy_merging(P, mu, beta, *, relaxed=False):
+    """Merge the cheapest pair, found by trying all: what each merger adds, and the partition after it."""
+
+    def value(labels):
+        W = np.eye(labels.max() + 1)[labels]
+        if not relaxed:
+            return cost(P, mu, W, beta)
+        return -mutual_information(W.T @ (mu[:, None] * P))
+
+    labels = np.arange(len(mu))
+    current, costs, partitions = value(labels), [], []
+    while labels.max() > 0:
+        options = []
+        for a in range(labels.max() + 1):
+            for b in range(a + 1, labels.max() + 1):
+                merged = np.where(labels == b, a, labels)
+                options.append(merged - (merged > b))
+        values = [value(option) for option in options]
+        labels = options[int(np.argmin(values))]
+        costs.append(min(values) - current)
+        partitions.append(labels)
+        current = min(values)
+    return np.array(costs), partitions

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -13,15 +13,19 @@ from scipy import sparse
 
 from klump.aggregation.costs import Costs, aggregated_matrix, checked_beta, costs_of, group_masses
 from klump.aggregation.lumpable import is_lumpable
-from klump.aggregation.mapping import Mapping, as_mapping
+from klump.aggregation.mapping import Mapping, as_mapping, from_labels
 from klump.chain import ChainLike, MarkovChain, as_chain
 from klump.errors import InvalidArgumentError
 from klump.guarantees import Bisimulation, Guarantees, MonteCarlo, bracketed, certify, simulated
 from klump.guarantees.brackets import BUDGET, TOLERANCE
+from klump.search.deterministic_annealing import Split
 from klump.search.method import Record
+from klump.search.soft import hardened
 
 if TYPE_CHECKING:
     from os import PathLike
+
+    from klump.aggregation.tree import AggregationTree
 
 # Below this share of kept redundancy an answer is called nearly trivial.
 _TRIVIAL = 0.05
@@ -276,6 +280,50 @@ class Aggregation:
         matrix = self.mapping @ (self.chain.transition_matrix @ within)
         names = self.original.states if self.original.has_names else None
         return MarkovChain(matrix, names, normalize=True)
+
+    def harden(self) -> Aggregation:
+        """Give each state to its most probable group; a deterministic aggregation is returned as it is.
+
+        A group that is nobody's most probable one gets the state that favours it most, so that none is empty. Groups
+        keep their numbers.
+
+        Examples
+        --------
+        >>> P = [[0.5, 0.4, 0.1], [0.4, 0.5, 0.1], [0.1, 0.1, 0.8]]
+        >>> soft = Aggregation.from_labels(P, [[0.9, 0.1], [0.8, 0.2], [0.3, 0.7]])
+        >>> soft.harden().groups
+        [(0, 1), (2,)]
+        """
+        if self.map.labels is not None:
+            return self
+        mapping = from_labels(hardened(self.map.weights), self.n_states)
+        return replace(self, map=mapping, method=f"{self.method}, hardened", trace=(), record=None)
+
+    @property
+    def splits(self) -> tuple[Split, ...]:
+        """Temperatures at which groups split, falling, if deterministic annealing found this answer.
+
+        Examples
+        --------
+        >>> from klump import aggregate
+        >>> P = [[0.5, 0.4, 0.1, 0.0], [0.4, 0.5, 0.0, 0.1], [0.1, 0.0, 0.4, 0.5], [0.0, 0.1, 0.5, 0.4]]
+        >>> [split.n_groups for split in aggregate(P, 2, method="deterministic-annealing").splits]
+        [2]
+        """
+        if self.record is None or self.record.kind != "splits":
+            return ()
+        columns = self.record.columns
+        pairs = zip(columns["temperature"].tolist(), columns["groups"].tolist(), strict=True)
+        return tuple(Split(temperature, groups) for temperature, groups in pairs)
+
+    @property
+    def tree(self) -> AggregationTree | None:
+        """The whole dendrogram, if an agglomerative method found this answer."""
+        from klump.aggregation.tree import AggregationTree
+
+        if self.record is None or not self.record.kind.endswith("merges"):
+            return None
+        return AggregationTree(self.original, self.beta, self.record)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Save to a file that :func:`klump.load` reads; see :mod:`klump.aggregation.storage`."""

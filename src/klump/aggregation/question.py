@@ -51,9 +51,10 @@ def aggregate(
         What to preserve: 0 lumpability (a Markov aggregate), 1/2 predictability, 1 the information bottleneck.
     method
         ``"auto"`` (a portfolio of searches, the best answer), ``"sequential"`` (Algorithm 1), ``"annealing"``
-        (Algorithm 2) or ``"exact"`` (the coarsest exact lumping; see the notes).
+        (Algorithm 2), ``"deterministic-annealing"`` (groups that split while a temperature falls), ``"stochastic"`` (a
+        state may be split between groups) or ``"exact"`` (the coarsest exact lumping; see the notes).
     n_init
-        Restarts of the sequential and annealing methods, also within ``"auto"``.
+        Restarts of the sequential and annealing methods, also within ``"auto"``; starts of ``"stochastic"``.
     random_state
         Seed. The same seed gives the same answer, whatever ``n_jobs`` and the joblib backend are.
     n_jobs
@@ -82,6 +83,9 @@ def aggregate(
     -----
     ``"auto"`` runs every other method with the same seed first, so it is never costlier, unless a sweep takes more
     than 4e7 logarithms (2,000 dense states in 10 groups, say): there it relies on its own multilevel search.
+
+    ``"stochastic"`` is never costlier than ``"auto"``, and its answer is deterministic if no stochastic map is cheaper,
+    as always at beta = 1. The nearer beta is to 0, the less its groups tell: at 0 groups drawn by chance cost nothing.
 
     ``"exact"`` takes no ``n_states``. It splits the groups of ``initial`` until all states of a group lead to each
     group with the same probability, and no further: the groups are then a Markov chain of their own, and no other
