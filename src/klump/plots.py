@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from klump.aggregation import AggregationTree
     from klump.comparison import Comparison, Row
 
 # Distinguishable for colour-blind eyes, too; the same as in the pictures of the experiments.
@@ -36,6 +37,8 @@ _EQUAL: Any = {"color": TEXT, "linewidth": 0.9, "linestyle": (0, (4, 3)), "zorde
 _NEAR = np.array([0.08, 0.05])
 # From this share of all there is to lose, the picture says where that is.
 _NEARLY = 0.8
+# Of a tree with more leaves only the last mergers are drawn.
+_MOST_LEAVES = 100
 
 
 def new_figure(width: float, height: float) -> Figure:
@@ -126,7 +129,7 @@ def _draw_plane(axes: Axes, compared: Comparison, found: Sequence[Row]) -> None:
     if compared.best is not None:
         _draw_equal_cost(axes, _cost(compared.best), compared.beta, (low[0], high[0]))
     for point, members in _together(points, reach):
-        _write(axes, point, ", ".join(str(place + 1) for place in members))
+        _write(axes, point, ", ".join(str(place + 1) for place in members), offset=(7, 8))
     axes.set_xlabel(r"lumpability $C_L$ (bits)")
     axes.set_ylabel(r"predictability $C_P$ (bits)")
     axes.grid(color=GRID, linewidth=0.6)
@@ -159,11 +162,13 @@ def _together(
     return [(points[max(group, key=lambda place: points[place, 0])], group) for group in groups]
 
 
-def _write(axes: Axes, point: Any, words: str, colour: str = TEXT) -> None:
+def _write(
+    axes: Axes, point: Any, words: str, colour: str = TEXT, offset: tuple[float, float] = (9, 0)
+) -> None:
     """Write beside a dot, and legibly on top of lines."""
     halo = import_module("matplotlib.patheffects").withStroke(linewidth=2.5, foreground="white")
     style: Any = {"textcoords": "offset points", "va": "center", "fontsize": 8.5, "zorder": 4}
-    axes.annotate(words, point, (9, 0), color=colour, path_effects=[halo], **style)
+    axes.annotate(words, point, offset, color=colour, path_effects=[halo], **style)
 
 
 def _legend(compared: Comparison, found: Sequence[Row]) -> list[Any]:
@@ -216,3 +221,67 @@ def _tidy(axes: Axes) -> None:
     axes.spines[["top", "right"]].set_visible(False)
     for side in ("left", "bottom"):
         axes.spines[side].set_color(GRID)
+
+
+def dendrogram(tree: AggregationTree, n_states: int | None = None) -> Figure:
+    """Draw a tree of mergers, heights in bits; of a large tree only the last mergers.
+
+    Parameters
+    ----------
+    tree
+        What to draw.
+    n_states
+        Colour the groups of this cut.
+    """
+    from scipy.cluster import hierarchy
+
+    shown = min(tree.n_leaves, _MOST_LEAVES)
+    figure = new_figure(max(6.4, 0.2 * shown), 4.8)
+    axes = figure.subplots()
+    linkage = tree.linkage
+    # Between the merger that makes so many groups and the next one.
+    cut = 0.0 if n_states is None else _height_of(tree, linkage[:, 2], n_states)
+    drawn = hierarchy.dendrogram(
+        linkage,
+        p=_MOST_LEAVES,
+        truncate_mode="lastp" if tree.n_leaves > _MOST_LEAVES else None,
+        color_threshold=cut,
+        above_threshold_color=FAILED,
+        leaf_label_func=lambda leaf: _leaf_name(tree, leaf),
+        no_plot=True,
+    )
+    _draw_branches(axes, drawn, cut)
+    names = drawn["ivl"]
+    axes.set_xticks(
+        5.0 + 10.0 * np.arange(len(names)),
+        names,
+        rotation=90 if max(map(len, names)) > 2 else 0,
+        fontsize=8,
+    )
+    cost = "I(X1;X2) - I(X2;Y1)" if tree.is_relaxed else rf"the cost at $\beta$ = {tree.beta:g}"
+    axes.set_ylabel(f"added to {cost}, bits")
+    _tidy(axes)
+    return figure
+
+
+def _height_of(tree: AggregationTree, heights: NDArray[np.float64], n_states: int) -> float:
+    done = tree.n_leaves - tree.cut(n_states).n_states
+    before = heights[done - 1] if done else 0.0
+    after = heights[done] if done < len(heights) else before * 1.05
+    return float((before + after) / 2.0)
+
+
+def _leaf_name(tree: AggregationTree, leaf: int) -> str:
+    """Name a state; count the members of a group."""
+    if leaf >= tree.n_leaves:
+        return f"({int(tree.linkage[leaf - tree.n_leaves, 3])})"
+    members = np.flatnonzero(tree.leaves == leaf)
+    name = str(tree.original.states[members[0]]) if members.size == 1 else f"({members.size})"
+    return name if name.strip() and name.isprintable() else repr(name)
+
+
+def _draw_branches(axes: Axes, drawn: dict[str, Any], cut: float) -> None:
+    for x, y, colour in zip(drawn["icoord"], drawn["dcoord"], drawn["color_list"], strict=True):
+        axes.plot(x, y, color=colour if colour != FAILED else TEXT, linewidth=1.2)
+    if cut > 0.0:
+        axes.axhline(cut, color=FAILED, linewidth=0.9, linestyle=(0, (4, 3)))

@@ -177,6 +177,11 @@ class Comparison(Sequence[Row]):
         return self.rows[0] if self.rows and self.rows[0].as_asked else None
 
     @property
+    def best_partition(self) -> Row | None:
+        """The cheapest row with exactly that number of groups in which each state belongs to one group alone."""
+        return next((row for row in self.rows if row.as_asked and not row.soft), None)
+
+    @property
     def failures(self) -> tuple[Row, ...]:
         """The rows of the methods that failed."""
         return tuple(row for row in self.rows if row.error is not None)

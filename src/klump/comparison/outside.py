@@ -25,7 +25,7 @@ MOST_STATES_DENSE = 2_000
 # They turn k vectors by some k^2 numbers, found by trial and error: two minutes at this number, hours beyond.
 MOST_GROUPS_TURNED = 16
 # Sparse elimination of a graph without order fills up: gigabytes beyond this size.
-MOST_STATES_ELIMINATED = 20_000
+MOST_STATES_ELIMINATED = 10_000
 
 
 @dataclass(frozen=True)
