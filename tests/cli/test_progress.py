@@ -6,7 +6,7 @@ import numba
 import pytest
 from rich.console import Console
 
-from klump.cli.progress import ExperimentProgress, SearchProgress, compilation_announced
+from klump.cli.progress import ExperimentProgress, GuaranteeProgress, SearchProgress, compilation_announced
 
 
 @pytest.fixture
@@ -115,3 +115,16 @@ def test_compilation_is_not_announced_if_quiet(capsys):
     with compilation_announced(SearchProgress(quiet=True)):
         numba.njit(lambda x: x + 1)(1)
     assert capsys.readouterr() == ("", "")
+
+
+def test_bounds_and_simulation_have_a_bar_each(terminal, capsys):
+    with GuaranteeProgress(quiet=False, patience=0.0, console=terminal) as progress:
+        progress.update("bounds", 1, 4)
+        progress._timer.join()
+        progress.update("simulation", 1, 2)
+    assert " 25 %" in terminal.file.getvalue()
+    assert " 50 %" in terminal.file.getvalue()
+    with GuaranteeProgress(quiet=False, patience=0.0) as progress:
+        progress.update("bounds", 4, 4)
+        progress.update("simulation", 2, 2)
+    assert capsys.readouterr().err == "klump: bounds and simulation took 0.0 s\n"

@@ -71,3 +71,54 @@ def test_stochastic_map_has_costs_but_no_certificate(klump_cli, chain_file, chai
     output = klump_cli("score chain.csv map.npy --normalize").stdout
     assert "lumpability" in output
     assert "certificate" not in output
+
+
+def test_guarantees(klump_cli, chain_file, chain):
+    with open("labels.txt", "w", encoding="utf-8") as stream:
+        stream.write("\n".join("ppppqqqq"))
+    arguments = (
+        "score chain.csv labels.txt --normalize --guarantees --horizon 3 --beta 0.2 --beta 0.8 --seed 4"
+    )
+    found = json.loads(klump_cli(f"{arguments} --json").stdout)
+    answer = klump.Aggregation.from_labels(chain, [0, 0, 0, 0, 1, 1, 1, 1])
+    expected, listed = answer.guarantees, found["guarantees"]
+    for name in ("entropy_rate", "divergence", "redundancy_rate"):
+        bracket = getattr(expected, name)
+        assert listed[name] == pytest.approx({"lower": bracket.lower, "upper": bracket.upper}, abs=1e-12)
+    assert [entry["beta"] for entry in listed["delta"]] == [0.2, 0.8]
+    assert listed["delta"][1]["upper"] == pytest.approx(expected.delta(0.8).upper, abs=1e-12)
+    assert listed["block_length"] == expected.block_length > 2
+    simulated = listed["monte_carlo"]
+    assert simulated["seed"] == 4
+    assert simulated["entropy_rate"] == pytest.approx(answer.monte_carlo(random_state=4).entropy_rate)
+    slack = 4 * simulated["standard_error"] + simulated["bias"]
+    assert expected.entropy_rate.contains(simulated["entropy_rate"], slack)
+    assert found["horizon"] == {"steps": 3, "total_variation": answer.bisimulation.horizon(3)}
+
+    output = klump_cli(arguments).stdout
+    assert f"blocks of {expected.block_length}\n" in output
+    lower, upper = (f"{listed['delta'][1][end]:.4f}" for end in ("lower", "upper"))
+    assert f"delta at 0.8       {lower}   {upper}" in output
+    assert f"3 steps         {answer.bisimulation.horizon(3):8.4f}" in output
+    assert f"entropy rate       {simulated['entropy_rate']:.4f}" in output.split("simulation")[1]
+    assert max(map(len, output.splitlines())) <= 80
+
+
+def test_nothing_is_said_of_all_times_unless_asked(klump_cli, chain_file):
+    with open("labels.txt", "w", encoding="utf-8") as stream:
+        stream.write("\n".join("ppppqqqq"))
+    output = klump_cli("score chain.csv labels.txt --normalize").stdout
+    assert "entropy rate" not in output
+    assert "steps" not in output
+    assert "guarantees" not in json.loads(klump_cli("score chain.csv labels.txt --normalize --json").stdout)
+
+
+def test_stochastic_map_has_guarantees_but_no_horizon(klump_cli, chain_file, chain):
+    mapping = np.repeat([[0.9, 0.1], [0.2, 0.8]], 4, axis=0)
+    np.save("map.npy", mapping)
+    found = json.loads(klump_cli("score chain.csv map.npy --normalize --guarantees --json").stdout)
+    bracket = found["guarantees"]["divergence"]
+    assert 0.0 < bracket["lower"] <= bracket["upper"] < found["costs"]["lumpability"]
+    error = klump_cli("score chain.csv map.npy --normalize --horizon 2", status=1).stderr
+    assert error.count("\n") == 1
+    assert "deterministic map" in error

@@ -187,6 +187,26 @@ class ComparisonProgress(Bars):
             self.say(f"klump: {name}: done in {seconds:.1f} s")
 
 
+class GuaranteeProgress(Bars):
+    """A progress bar for the bounds and one for the simulation.
+
+    Where stderr is not a terminal, one line at the end says how long they took.
+    """
+
+    def update(self, name: str, done: int, total: int) -> None:
+        """Take how far one of them is."""
+        self._advance(name, completed=done, total=total)
+
+    def _columns(self) -> tuple[Any, ...]:
+        from rich.progress import TimeElapsedColumn
+
+        return (*_bar(), TimeElapsedColumn())
+
+    def _conclude(self, seconds: float) -> None:
+        if seconds >= self._patience:
+            self.say(f"klump: {' and '.join(self._states)} took {seconds:.1f} s")
+
+
 def _bar() -> tuple[Any, ...]:
     from rich.progress import BarColumn, TextColumn
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import math
 import platform
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable
+from dataclasses import asdict
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from klump.aggregation import Aggregation, Costs
     from klump.chain import MarkovChain
     from klump.cli.inputs import ChainInput
+    from klump.guarantees import Guarantees, MonteCarlo
 
 
 def document(schema: str, source: ChainInput, chain: MarkovChain, **content: Any) -> dict[str, Any]:
@@ -104,6 +106,18 @@ def bisimulation(agg: Aggregation) -> dict[str, float] | None:
         return None
     found = agg.bisimulation
     return {"epsilon": found.epsilon, "bound": found.bound, "mean": found.mean}
+
+
+def guarantees(found: Guarantees, simulated: MonteCarlo, betas: Iterable[float], seed: int) -> dict[str, Any]:
+    """List what is lost over all times, between bounds, and the entropy rate by simulation."""
+    return {
+        "entropy_rate": asdict(found.entropy_rate),
+        "divergence": asdict(found.divergence),
+        "redundancy_rate": asdict(found.redundancy_rate),
+        "delta": [{"beta": beta, **asdict(found.delta(beta))} for beta in betas],
+        "block_length": found.block_length,
+        "monte_carlo": {**asdict(simulated), "seed": seed},
+    }
 
 
 def versions(*packages: str) -> dict[str, str | None]:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import click
 
 from klump.cli.commands import ChainCommand
 from klump.cli.inputs import ChainInput, sha256
-from klump.cli.options import chain_options, printing_options
+from klump.cli.options import chain_options, printing_options, seed_option
 
 if TYPE_CHECKING:
     from klump.aggregation import Aggregation
+    from klump.guarantees import Guarantees, MonteCarlo
 
 
 @click.command("score", cls=ChainCommand)
@@ -27,8 +29,25 @@ if TYPE_CHECKING:
     show_default="0.5",
     help="Report the cost at this beta; may be given several times.",
 )
+@click.option("--guarantees", is_flag=True, help="Also bracket what is lost over all times: takes seconds.")
+@click.option(
+    "--horizon",
+    metavar="T",
+    type=click.IntRange(0),
+    help="Bound how far the aggregated chain strays within T steps.",
+)
+@seed_option
 @printing_options
-def command(source: ChainInput, labels: str, betas: tuple[float, ...], as_json: bool, quiet: bool) -> None:
+def command(
+    source: ChainInput,
+    labels: str,
+    betas: tuple[float, ...],
+    guarantees: bool,
+    horizon: int | None,
+    seed: int,
+    as_json: bool,
+    quiet: bool,
+) -> None:
     """Score the partition in LABELS of the chain in FILE.
 
     LABELS is a .csv with the columns state,group, a .json list (or klump's own --json), a .npy array, an
@@ -52,19 +71,40 @@ def command(source: ChainInput, labels: str, betas: tuple[float, ...], as_json: 
             states=[records.name(state) for state in chain.states],
             **records.aggregation(agg),
         )
+    if horizon is not None:
+        document["horizon"] = {"steps": horizon, "total_variation": agg.bisimulation.horizon(horizon)}
+    over_time = _over_time(agg, seed, quiet=quiet) if guarantees else None
+    if over_time is not None:
+        document["guarantees"] = records.guarantees(*over_time, betas, seed)
     if as_json:
         click.echo(records.written(document))
         return
-    click.echo("\n".join(_lines(source, labels, agg, betas)))
+    click.echo("\n".join(_lines(source, labels, agg, betas, horizon, over_time)))
 
 
-def _lines(source: ChainInput, labels: str, agg: Aggregation, betas: tuple[float, ...]) -> list[str]:
+def _over_time(agg: Aggregation, seed: int, *, quiet: bool) -> tuple[Guarantees, MonteCarlo]:
+    from klump.cli.progress import GuaranteeProgress
+
+    with GuaranteeProgress(quiet=quiet) as shown:
+        found = agg.guarantees_within(progress=partial(shown.update, "bounds"))
+        return found, agg.monte_carlo(random_state=seed, progress=partial(shown.update, "simulation"))
+
+
+def _lines(
+    source: ChainInput,
+    labels: str,
+    agg: Aggregation,
+    betas: tuple[float, ...],
+    horizon: int | None,
+    over_time: tuple[Guarantees, MonteCarlo] | None,
+) -> list[str]:
     from klump.cli import tables
 
     k = agg.chain.n_states
     return tables.blocks(
         [*tables.heading(source.path, agg.original), f"{labels}: {k} group{'s' * (k > 1)}"],
         tables.costs(agg.costs, betas),
-        tables.certificate(agg),
+        tables.certificate(agg, horizon),
+        [] if over_time is None else tables.guarantees(*over_time, betas),
         tables.notes(agg, tables.terminal_width()),
     )

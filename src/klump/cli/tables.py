@@ -12,11 +12,13 @@ import click
 if TYPE_CHECKING:
     from klump.aggregation import Aggregation, Costs
     from klump.chain import MarkovChain
+    from klump.guarantees import Bracket, Guarantees, MonteCarlo
 
 # A matrix with more rows than this is no longer something to look at.
 _LARGEST_MATRIX = 12
 _NAME, _VALUE = 16, 8
 _COST = "(1 - 2 beta) lumpability + beta predictability"
+_DELTA = "weighs D(Y||Y~) and R(X) - R(Y)"
 
 
 def terminal_width() -> int:
@@ -70,7 +72,7 @@ def costs(found: Costs, betas: Iterable[float]) -> list[str]:
     ]
 
 
-def certificate(agg: Aggregation) -> list[str]:
+def certificate(agg: Aggregation, horizon: int | None = None) -> list[str]:
     """List how far the groups are from a bisimulation; a stochastic map has no such certificate."""
     if agg.map.labels is None:
         return []
@@ -79,6 +81,10 @@ def certificate(agg: Aggregation) -> list[str]:
         title("certificate"),
         _row("epsilon", number(found.epsilon), "how far a state's next group is off at most, exact"),
     ]
+    if horizon is not None:
+        steps = f"{horizon} step{'s' * (horizon != 1)}"
+        remark = "how far the groups on the way are off at most"
+        lines.append(_row(steps, number(found.horizon(horizon)), remark))
     if not agg.original.is_irreducible:
         return lines
     void = "; above 1 it is void" if found.bound >= 1 else ""
@@ -86,6 +92,28 @@ def certificate(agg: Aggregation) -> list[str]:
         *lines,
         _row("bound", number(found.bound), "on epsilon, by Proposition 1" + void),
         _row("mean", number(found.mean), "how far it is off on average"),
+    ]
+
+
+def guarantees(found: Guarantees, simulated: MonteCarlo, betas: Iterable[float]) -> list[str]:
+    """List what is lost over all times, between bounds."""
+
+    def between(name: str, bracket: Bracket, remark: str) -> str:
+        values = (number(bracket.lower), number(bracket.upper), number(bracket.gap))
+        return _bracket(name, values, remark)
+
+    error = number(simulated.standard_error + simulated.bias)
+    return [
+        title(_bracket("guarantees", ("at least", "at most", "gap"), f"blocks of {found.block_length}")),
+        between("entropy rate", found.entropy_rate, "H(Y), new in each step"),
+        between("divergence", found.divergence, "D(Y||Y~) = H(Y2|Y1) - H(Y)"),
+        between("redundancy rate", found.redundancy_rate, "R(Y) = H(Y1) - H(Y)"),
+        *(between(f"delta at {beta:g}", found.delta(beta), _DELTA) for beta in betas),
+        "",
+        title(
+            _bracket("simulation", ("about", "+-", ""), f"{simulated.n_replicas} x {simulated.n_steps} steps")
+        ),
+        _bracket("entropy rate", (number(simulated.entropy_rate), error, ""), "standard error"),
     ]
 
 
@@ -182,6 +210,11 @@ def cell_len(text: str) -> int:
 
 def _row(name: str, value: str, remark: str) -> str:
     return f"{name:<{_NAME}}{value:>{_VALUE}}  {remark}".rstrip()
+
+
+def _bracket(name: str, values: Sequence[str], remark: str) -> str:
+    columns = "".join(f"{value:>{_VALUE + 1}}" for value in values)
+    return f"{name:<{_NAME}}{columns}  {remark}".rstrip()
 
 
 def _wrapped(first: str, words: Iterable[str], indent: str, width: int) -> list[str]:

@@ -34,9 +34,10 @@ class Bisimulation:
     """The total variation averaged over the stationary distribution; nan if there is no unique one."""
 
     def horizon(self, t: int) -> float:
-        """Bound the total variation between the laws of the first ``t`` steps of both chains.
+        """Bound the total variation between the laws of the groups at times 0 to ``t`` of both chains.
 
-        It holds for every initial distribution: an error of at most epsilon is made in each step.
+        It holds for every initial distribution of the original chain, if the aggregated one starts with that of its
+        groups: an error of at most epsilon is made in each step.
         """
         if isinstance(t, bool) or not isinstance(t, int | np.integer) or t < 0:
             raise InvalidArgumentError(f"t={t!r} must be a number of steps, 0 or more")
