@@ -25,7 +25,7 @@ from klump.search.soft import Floats, SoftProblem, as_sparse, descend_softly, ti
 
 _KEY = 6
 # Steps of each start, and of those that are followed to the end.
-_STEPS, _MORE_STEPS, _FOLLOWED = 100, 1000, 3
+_STEPS, _MORE_STEPS, _FOLLOWED = 100, 400, 2
 # Starts whose costs differ by less are on their way to the same map.
 _SAME = 1e-7
 # How much of every state is shared out evenly in the starts from the best deterministic map.
@@ -73,7 +73,7 @@ class _Search:
         self.best: Found | None = None
         steps = _BUDGET // (task.chain.n_transitions * task.n_groups)
         self.starts = min(task.n_init, max(_FEWEST, steps // _STEPS))
-        self.more_steps = int(np.clip(steps, _STEPS, _MORE_STEPS))
+        self.more_steps = int(np.clip(steps // _FOLLOWED, _STEPS, _MORE_STEPS))
         self.done, self.total = 0, 0
 
     def run(self) -> None:
