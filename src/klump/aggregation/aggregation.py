@@ -211,7 +211,7 @@ class Aggregation:
 
     def monte_carlo(
         self,
-        n_replicas: int = 64,
+        n_replicas: int | None = None,
         n_steps: int | None = None,
         burn_in: int | None = None,
         random_state: Any = 0,
@@ -222,11 +222,11 @@ class Aggregation:
         Parameters
         ----------
         n_replicas
-            Independent runs, at least 2.
+            Independent runs, at least 2; if left out 64, or less for very large chains.
         n_steps
-            Steps that are averaged in each; chosen by the size of the chain if left out.
+            Steps that are averaged in each; if left out 1000, or less for large chains.
         burn_in
-            Steps before these; a quarter as many if left out.
+            Steps before these; if left out a quarter as many, but at least 10.
         random_state
             Seed.
         progress

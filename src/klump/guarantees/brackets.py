@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -23,6 +22,7 @@ from klump import information
 from klump.chain import MarkovChain
 from klump.errors import InvalidArgumentError
 from klump.guarantees.entropy_rate import Block, blocks
+from klump.guarantees.threads import one_thread
 
 TOLERANCE = 1e-6
 BUDGET = 2e8
@@ -112,7 +112,7 @@ def bracketed(
     last = shortest = next(longer)
     kept = information.mutual_information(sparse.csr_array(weights.T) @ (chain.joint @ weights))
     found = _from_single_steps(chain, weights, shortest, lumpability, kept)
-    with _one_thread():
+    with one_thread():
         while found.gap > tolerance and (block := next(longer, None)) is not None:
             last = block
             found = _tightened(found, shortest, block, lumpability)
@@ -144,12 +144,6 @@ def _from_single_steps(
     deterministic = weights.nnz == chain.n_states
     lower = shortest.upper - chain.entropy_rate - shortest.rounding if deterministic else 0.0
     return Bracket(min(max(0.0, lower), upper), upper)
-
-
-def _one_thread() -> Any:
-    """Keep the many products of small matrices from waiting for the threads of others."""
-    threads: Any = import_module("threadpoolctl")
-    return threads.threadpool_limits(limits=1, user_api="blas")
 
 
 def _tightened(found: Bracket, shortest: Block, block: Block, lumpability: float) -> Bracket:

@@ -13,13 +13,17 @@ from scipy import sparse
 from klump import information
 from klump.chain import MarkovChain
 from klump.errors import InvalidArgumentError
+from klump.guarantees.threads import one_thread
 
 Array = NDArray[np.float64]
 Progress = Callable[[int, int], None]
 
-# Without n_steps, as many as this number of multiplications allows, between these limits.
-_MULTIPLICATIONS = 2e9
-_FEWEST, _MOST = 20, 1000
+# Unless the user says how many, as many replicas and steps as this number of operations allows, between limits. An
+# operation is a multiplication by a sparse matrix, or as many by a full one as take as long; some more go into
+# every state.
+_OPERATIONS, _PER_OPERATION, _PER_STATE = 1e9, 16, 8
+_REPLICAS, _STEPS = (16, 64), (20, 1000)
+_LEAST_BURN_IN = 10
 
 
 @dataclass(frozen=True)
@@ -41,7 +45,7 @@ class MonteCarlo:
 def simulated(
     chain: MarkovChain,
     weights: sparse.csr_array,
-    n_replicas: int = 64,
+    n_replicas: int | None = None,
     n_steps: int | None = None,
     burn_in: int | None = None,
     random_state: int = 0,
@@ -67,11 +71,11 @@ def simulated(
     weights
         The map W, deterministic or stochastic.
     n_replicas
-        Independent runs, at least 2.
+        Independent runs, at least 2; if left out 64, or less for very large chains.
     n_steps
-        Steps that are averaged in each; chosen by the size of the chain if left out.
+        Steps that are averaged in each; if left out 1000, or less for large chains.
     burn_in
-        Steps before these; a quarter as many if left out.
+        Steps before these; if left out a quarter as many, but at least 10.
     random_state
         Seed.
     progress
@@ -84,22 +88,26 @@ def simulated(
     >>> abs(estimate.entropy_rate - 0.7781) < 4 * estimate.standard_error < 0.02
     True
     """
-    replicas = _checked("n_replicas", n_replicas, 2)
-    steps = _affordable(chain, replicas) if n_steps is None else _checked("n_steps", n_steps, 1)
-    skipped = steps // 4 if burn_in is None else _checked("burn_in", burn_in, 0)
+    replicas, steps = _affordable(chain)
+    replicas = replicas if n_replicas is None else _checked("n_replicas", n_replicas, 2)
+    steps = steps if n_steps is None else _checked("n_steps", n_steps, 1)
+    skipped = max(_LEAST_BURN_IN, steps // 4) if burn_in is None else _checked("burn_in", burn_in, 0)
     rng = np.random.default_rng(random_state)
     backwards = sparse.csr_array(chain.transition_matrix.T) if chain.is_sparse else chain.transition_matrix.T
     by_group, by_state = sparse.csc_array(weights), sparse.csr_array(weights.T)
     beliefs, weight = _at_the_start(chain.stationary_distribution, replicas, rng)
     entropies = np.zeros(2 * replicas)
-    for step in range(skipped + steps):
-        laws = by_state @ beliefs
-        if step >= skipped:
-            entropies -= information.xlog2x(laws).sum(axis=0)
-        groups = _drawn(laws[:, :replicas], rng.random(replicas))
-        beliefs = backwards @ _given(beliefs, by_group[:, groups].toarray())
-        if progress is not None:
-            progress(step + 1, skipped + steps)
+    with one_thread():
+        for step in range(skipped + steps):
+            laws = by_state @ beliefs
+            laws /= laws.sum(axis=0)
+            if step >= skipped:
+                entropies -= information.xlog2x(laws).sum(axis=0)
+            groups = _drawn(laws[:, :replicas], rng.random(replicas))
+            probability = laws[np.tile(groups, 2), np.arange(2 * replicas)]
+            beliefs = backwards @ _given(beliefs, by_group[:, groups].toarray(), probability)
+            if progress is not None:
+                progress(step + 1, skipped + steps)
     knowing, ignorant = (np.maximum(entropies, 0.0) / steps).reshape(2, replicas)
     estimates = (knowing + ignorant) / 2.0
     mean = weight @ estimates
@@ -108,9 +116,13 @@ def simulated(
     return MonteCarlo(float(mean), float(np.sqrt(variance)), float(bias), replicas, steps)
 
 
-def _affordable(chain: MarkovChain, n_replicas: int) -> int:
-    """Steps that take a few seconds at most."""
-    return int(np.clip(_MULTIPLICATIONS / (2 * n_replicas * chain.n_transitions), _FEWEST, _MOST))
+def _affordable(chain: MarkovChain) -> tuple[int, int]:
+    """Replicas, and steps of each, that take a few seconds at most."""
+    n = chain.n_states
+    products = chain.n_transitions if chain.is_sparse else n * n / _PER_OPERATION
+    in_all = _OPERATIONS / (2 * (products + _PER_STATE * n))
+    replicas = np.clip(in_all / _STEPS[0], *_REPLICAS)
+    return int(replicas), int(np.clip(in_all / replicas, *_STEPS))
 
 
 def _at_the_start(mu: Array, n_replicas: int, rng: np.random.Generator) -> tuple[Array, Array]:
@@ -135,15 +147,16 @@ def _drawn(laws: Array, uniform: Array) -> NDArray[np.intp]:
     return np.minimum(drawn, np.sum(reached < reached[-1], axis=0))
 
 
-def _given(beliefs: Array, likelihood: Array) -> Array:
-    """Laws of the states given what was seen of them, for both filters of each replica."""
-    knowing, ignorant = np.hsplit(beliefs, 2)
-    knowing, ignorant = knowing * likelihood, ignorant * likelihood
-    known = ignorant.sum(axis=0) > 0.0
+def _given(beliefs: Array, likelihood: Array, probability: Array) -> Array:
+    """Laws of the states given what was seen of them, and how probable it was; for both filters of each replica."""
+    n, replicas = likelihood.shape
+    posterior = beliefs.reshape(n, 2, replicas) * likelihood[:, None, :]
     # What is seen may be so rare for one who knows nothing that nothing is left of it in floating point.
-    ignorant = np.where(known, ignorant, knowing)
-    posterior = np.hstack([knowing, ignorant])
-    return np.asarray(posterior / posterior.sum(axis=0))
+    lost = probability[replicas:] == 0.0
+    posterior[:, 1, lost] = posterior[:, 0, lost]
+    knowing, ignorant = probability.reshape(2, replicas)
+    posterior /= np.stack([knowing, np.where(lost, knowing, ignorant)])
+    return posterior.reshape(n, 2 * replicas)
 
 
 def _checked(name: str, value: Any, least: int) -> int:
