@@ -119,6 +119,12 @@ def test_a_group_split_by_a_coin_is_shared_evenly(rng):
     assert without.cost == pytest.approx(neat.cost, abs=1e-12)
 
 
+def test_small_shares_among_many_groups_are_not_cleared_altogether(rng):
+    problem = soft_problem(chains.random_matrix("dense", 15, rng), 0.0)
+    W = np.full((15, 12), 1 / 12)
+    assert tidied(problem, problem.at(W)).weights == pytest.approx(W)
+
+
 # The method
 
 

@@ -160,7 +160,9 @@ def tidied(problem: SoftProblem, point: Point) -> Point:
     share evenly. A group that has run empty gets half of the heaviest one, which costs nothing either.
     """
     for least in _NEGLIGIBLE:
-        weights = np.where(point.weights < least, 0.0, point.weights)
+        # The largest share of a state stays, small as it may be among many groups.
+        bounds = np.minimum(least, point.weights.max(axis=1, keepdims=True))
+        weights = np.where(point.weights < bounds, 0.0, point.weights)
         other = problem.at(weights / weights.sum(axis=1, keepdims=True))
         if least == _NEGLIGIBLE[-1] or other.cost <= point.cost:
             point = other
