@@ -18,15 +18,18 @@ _HOME = {
     "Costs": "klump.aggregation",
     "KlumpError": "klump.errors",
     "MarkovChain": "klump.chain",
+    "RelaxationCurve": "klump.clustering",
     "aggregate": "klump.aggregation",
     "aggregation_tree": "klump.aggregation",
     "beta_path": "klump.aggregation",
+    "cluster": "klump.clustering",
     "compare": "klump.comparison",
     "datasets": "klump.sources",
     "errors": "klump",
     "is_lumpable": "klump.aggregation",
     "load": "klump.aggregation",
     "read_chain": "klump.files",
+    "relaxation_curve": "klump.clustering",
     "score": "klump.aggregation",
     "write_chain": "klump.files",
 }
@@ -46,6 +49,9 @@ if TYPE_CHECKING:
     from klump.aggregation import load as load
     from klump.aggregation import score as score
     from klump.chain import MarkovChain as MarkovChain
+    from klump.clustering import RelaxationCurve as RelaxationCurve
+    from klump.clustering import cluster as cluster
+    from klump.clustering import relaxation_curve as relaxation_curve
     from klump.comparison import Comparison as Comparison
     from klump.comparison import compare as compare
     from klump.errors import KlumpError as KlumpError

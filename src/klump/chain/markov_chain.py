@@ -53,7 +53,7 @@ class MarkovChain:
     original_index: NDArray[np.intp]
     """Index that each state had in the matrix given (they differ after ``restrict``)."""
     applied: tuple[str, ...]
-    """What was done to make the chain irreducible, in words; empty if nothing was."""
+    """What was done to the chain that was given, in words; empty if nothing was."""
 
     def __init__(
         self,
@@ -223,6 +223,42 @@ class MarkovChain:
         """Whether the stationary chain looks the same backwards (detailed balance to 1e-10)."""
         return float(np.abs(self.joint - self.joint.T).sum()) <= 1e-10
 
+    def power(self, steps: int) -> MarkovChain:
+        """Chain seen at every ``steps``-th step: P to that power, with the same stationary distribution.
+
+        A sparse matrix fills up. It goes on as a dense one if the chain has at most 5,000 states; a larger one must
+        not link more than 20,000,000 pairs of states.
+
+        >>> MarkovChain([[0.9, 0.1], [0.3, 0.7]]).power(2)
+        MarkovChain(2 states, 4 transitions, every 2 steps taken as one)
+        """
+        from klump.chain.powers import power
+
+        if isinstance(steps, bool) or not isinstance(steps, int | np.integer) or not 1 <= steps <= 2**60:
+            raise InvalidArgumentError(
+                f"steps={steps!r} must be a whole number, at least 1 and at most 2**60"
+            )
+        if steps == 1:
+            return self
+        mu = self.stationary_distribution
+        try:
+            matrix = power(self.transition_matrix, mu, int(steps))
+        except InvalidArgumentError as error:
+            raise InvalidArgumentError(f"steps={steps} are too many at once: {error}") from None
+        chain = MarkovChain._restored(
+            matrix,
+            mu,
+            self.__dict__["_names"],
+            self.original_index,
+            (*self.applied, f"every {steps} steps taken as one"),
+        )
+        if not chain.is_irreducible:
+            raise InvalidArgumentError(
+                f"steps={steps}: seen that rarely the chain falls into {chain.classes.n_classes} classes, because it "
+                "is periodic or has probabilities too small to be kept; take another number of steps"
+            )
+        return chain
+
     # Sources: each is described where it lives, in klump.sources
 
     @classmethod
@@ -263,15 +299,31 @@ class MarkovChain:
         return cls.from_sequences([text], **options)
 
     @classmethod
-    def from_points(cls, X: Any, n_neighbors: int = 15, **options: Any) -> MarkovChain:
+    def from_points(
+        cls,
+        X: Any,
+        n_neighbors: int = 15,
+        *,
+        walk: Literal["similarity", "neighbors"] = "similarity",
+        **options: Any,
+    ) -> MarkovChain:
         """Random walk between points that prefers near ones.
 
-        The weight of a step is ``exp(-d**2 / s)`` with ``d`` the distance and ``s`` the mean squared
-        distance between a point and its ``n_neighbors`` nearest neighbours.
+        With ``walk="similarity"`` the weight of a step is ``exp(-d**2 / s)``, with ``d`` the distance and ``s`` the
+        mean squared distance between a point and its ``n_neighbors`` nearest neighbours. With ``walk="neighbors"``
+        steps lead only to these neighbours and back, all alike: a sparse chain.
         """
-        from klump.sources.points import similarities
+        from klump.sources.points import neighbor_graph, similarities
 
-        return cls.from_counts(similarities(X, n_neighbors), **options)
+        if walk == "similarity":
+            return cls.from_counts(similarities(X, n_neighbors), **options)
+        if walk != "neighbors":
+            raise InvalidArgumentError(f"walk={walk!r} is not known; choose 'similarity' or 'neighbors'")
+        weights = neighbor_graph(X, n_neighbors)
+        if options.get("restart") is None:  # a walk on symmetric weights is where they are
+            degrees = weights.sum(axis=1)
+            options.setdefault("stationary_distribution", degrees / degrees.sum())
+        return cls.from_counts(weights, **options)
 
     @classmethod
     def from_graph(cls, G: Any, weight: str | None = "weight", **options: Any) -> MarkovChain:

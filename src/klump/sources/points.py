@@ -1,4 +1,4 @@
-"""Similarities between points, for the random walk that prefers near ones."""
+"""Similarities between points and their nearest neighbours, for random walks that prefer near ones."""
 
 from __future__ import annotations
 
@@ -6,8 +6,13 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
+from scipy.sparse.csgraph import connected_components
 
 from klump.errors import InvalidArgumentError
+
+# Weight of a link between clouds that have no neighbours in common.
+_LINK = 0.01
 
 
 def similarities(X: Any, n_neighbors: int = 15) -> NDArray[np.float64]:
@@ -40,6 +45,75 @@ def similarities(X: Any, n_neighbors: int = 15) -> NDArray[np.float64]:
     """
     from scipy.spatial.distance import cdist
 
+    unit, n_neighbors = _checked(X, n_neighbors)
+    squared = cdist(unit, unit, "sqeuclidean")
+    scale = _mean_squared_neighbor_distance(squared, n_neighbors)
+    if scale == 0:
+        raise InvalidArgumentError(
+            f"n_neighbors={n_neighbors} sees only duplicates of each point in X; "
+            "pass more neighbours or drop the duplicates"
+        )
+    squared /= -scale
+    return np.asarray(np.exp(squared, out=squared))
+
+
+def neighbor_graph(X: Any, n_neighbors: int = 15) -> sparse.csr_array:
+    """Weights of the walk between nearest neighbours: 1 for each other's, 1/2 for one of the two, 1 for oneself.
+
+    Clouds without a neighbour across would never be left. They are linked, but hardly: by the nearest pairs of points
+    that make everything hang together (those of the minimum spanning tree), with weight 1/100.
+
+    Parameters
+    ----------
+    X
+        Points, an array of shape (n_points, n_features).
+    n_neighbors
+        Neighbours of each point, not counting itself; ``n_points`` means all the others, as ``n_points - 1`` does.
+
+    Returns
+    -------
+    csr_array of shape (n_points, n_points)
+        Symmetric and connected.
+
+    Examples
+    --------
+    >>> neighbor_graph([[0.0], [1.0], [3.0], [9.0], [10.0]], n_neighbors=1).toarray()
+    array([[1.  , 1.  , 0.  , 0.  , 0.  ],
+           [1.  , 1.  , 0.5 , 0.  , 0.  ],
+           [0.  , 0.5 , 1.  , 0.01, 0.  ],
+           [0.  , 0.  , 0.01, 1.  , 1.  ],
+           [0.  , 0.  , 0.  , 1.  , 1.  ]])
+    """
+    from sklearn.neighbors import NearestNeighbors
+
+    unit, n_neighbors = _checked(X, n_neighbors)
+    nearest = NearestNeighbors(n_neighbors=n_neighbors).fit(unit).kneighbors_graph()
+    halves = sparse.csr_array(nearest) * 0.5
+    weights = sparse.csr_array(halves + halves.T + sparse.eye_array(unit.shape[0]))
+    while True:
+        n_clouds, cloud = connected_components(weights, directed=False)
+        if n_clouds == 1:
+            return weights
+        links = _nearest_links(unit, cloud, n_clouds)
+        weights = sparse.csr_array(weights + links.maximum(links.T))
+
+
+def _nearest_links(points: NDArray[np.float64], cloud: NDArray[Any], n_clouds: int) -> sparse.csr_array:
+    """One link from each cloud but the largest to the point nearest to it outside: a round of Boruvka's algorithm."""
+    from sklearn.neighbors import NearestNeighbors
+
+    n, pairs = points.shape[0], []
+    for number in np.delete(np.arange(n_clouds), np.argmax(np.bincount(cloud))):
+        inside, outside = np.flatnonzero(cloud == number), np.flatnonzero(cloud != number)
+        distance, nearest = NearestNeighbors(n_neighbors=1).fit(points[outside]).kneighbors(points[inside])
+        here = int(np.argmin(distance[:, 0]))
+        pairs.append((inside[here], outside[nearest[here, 0]]))
+    row, column = np.array(pairs).T
+    return sparse.csr_array((np.full(row.size, _LINK), (row, column)), shape=(n, n))
+
+
+def _checked(X: Any, n_neighbors: Any) -> tuple[NDArray[np.float64], int]:
+    """Points in a unit of length in which squares stay in range, and how many neighbours there can be."""
     points = _points(X)
     n = points.shape[0]
     if isinstance(n_neighbors, bool) or not isinstance(n_neighbors, (int, np.integer)) or n_neighbors < 1:
@@ -52,17 +126,7 @@ def similarities(X: Any, n_neighbors: int = 15) -> NDArray[np.float64]:
         raise InvalidArgumentError(f"X holds {n} identical points; distances between them say nothing")
     if not np.isfinite(extent):
         raise InvalidArgumentError("X has coordinates too large to subtract; rescale it")
-    # The weights do not depend on the unit of length; this one keeps the squares in range.
-    unit = points / extent
-    squared = cdist(unit, unit, "sqeuclidean")
-    scale = _mean_squared_neighbor_distance(squared, min(int(n_neighbors), n - 1))
-    if scale == 0:
-        raise InvalidArgumentError(
-            f"n_neighbors={n_neighbors} sees only duplicates of each point in X; "
-            "pass more neighbours or drop the duplicates"
-        )
-    squared /= -scale
-    return np.asarray(np.exp(squared, out=squared))
+    return points / extent, min(int(n_neighbors), n - 1)
 
 
 def _points(X: Any) -> NDArray[np.float64]:
