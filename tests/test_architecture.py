@@ -10,6 +10,7 @@ SOURCE = Path(__file__).parents[1] / "src" / "klump"
 ROOMS = [
     "errors",
     "information",
+    "threads",
     "sources",
     "chain",
     "files",

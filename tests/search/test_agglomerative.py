@@ -6,8 +6,6 @@ from scipy import sparse
 from scipy.cluster import hierarchy
 
 import klump
-from klump.search.agglomerative import Merging, groups_after
-from klump.search.kernels import merging as kernels
 from klump.sources.random_chains import block_chain, random_chain, sparse_block_chain
 from reference import greedy_merging, same_partition
 
@@ -27,9 +25,7 @@ def test_merge_costs_are_those_of_a_naive_recomputation(kind, beta, relaxed):
     for seed in range(2):
         chain = random_chain(9, kind=kind, random_state=seed)
         tree = klump.aggregation_tree(chain, beta, relaxed=relaxed)
-        costs, partitions = greedy_merging(
-            dense(chain), chain.stationary_distribution, beta, relaxed=relaxed
-        )
+        costs, partitions = greedy_merging(dense(chain), chain.stationary_distribution, beta, relaxed=relaxed)
         np.testing.assert_allclose(tree.merge_costs, costs, atol=1e-10)
         for labels in partitions:
             assert same_partition(tree.labels(labels.max() + 1), labels)
@@ -54,9 +50,7 @@ def test_the_relaxed_cost_is_the_bottleneck_of_the_chain_backwards():
     )
     reversible = klump.MarkovChain((chain.joint + chain.joint.T) / 2 / mu[:, None], normalize=True)
     same = klump.aggregation_tree(reversible, 1.0).merge_costs
-    np.testing.assert_allclose(
-        klump.aggregation_tree(reversible, relaxed=True).merge_costs, same, atol=1e-12
-    )
+    np.testing.assert_allclose(klump.aggregation_tree(reversible, relaxed=True).merge_costs, same, atol=1e-12)
 
 
 @pytest.mark.parametrize("method", ["agglomerative", "agglomerative-relaxed"])
@@ -138,42 +132,3 @@ def test_progress_counts_the_mergers():
     assert [done for done, _, _ in calls] == [50, 100, 119]
     assert {total for _, total, _ in calls} == {119}
     assert calls[-1][2] == pytest.approx(answer.cost, abs=1e-11)
-
-
-# The kernel
-
-
-@pytest.mark.parametrize("beta", BETAS)
-@pytest.mark.parametrize("spread", (1.0, 0.03))
-def test_bounds_never_exceed_prices(beta, spread, rng):
-    """Right after the start in single precision, and after mergers that changed everything else."""
-    n = 30
-    chain = klump.MarkovChain(rng.dirichlet(np.full(n, spread), size=n) + 1e-12, normalize=True)
-    merging = Merging(chain.joint, chain.stationary_distribution, np.arange(n, dtype=np.int32), beta)
-    groups, weights = merging.groups, (merging.weight_into, merging.weight_flow)
-    for left in (n, n - 1, n - 5, n // 2, 5):
-        merging.run(left)
-        for a in range(left):
-            for b in range(a + 1, left):
-                price = kernels.priced_pair(groups, *weights, a, b)
-                assert groups.bound[a, b] <= price + 1e-15
-                if left == n:
-                    assert groups.bound[a, b] > price - 3e-4 * (groups.nu[a] + groups.nu[b])
-
-
-def test_few_pairs_are_priced_exactly(rng):
-    """Were it all pairs at every merger, greedy merging would take the fourth power of the number of states."""
-    n = 150
-    chain = klump.MarkovChain(rng.dirichlet(np.full(n, 0.3), size=n) + 1e-9, normalize=True)
-    for beta in BETAS:
-        merging = Merging(chain.joint, chain.stationary_distribution, np.arange(n, dtype=np.int32), beta)
-        merging.run(1)
-        assert merging.priced < 40 * n
-
-
-def test_groups_after_some_mergers():
-    pairs = np.array([[1, 3], [0, 2], [4, 5]])
-    assert groups_after(pairs, 0).tolist() == [0, 1, 2, 3]
-    assert groups_after(pairs, 1).tolist() == [0, 2, 1, 2]
-    assert same_partition(groups_after(pairs, 2), [0, 1, 0, 1])
-    assert groups_after(pairs, 3).tolist() == [0, 0, 0, 0]

@@ -143,7 +143,10 @@ def test_a_given_start_is_improved(method):
     for beta in BETAS:
         answer = klump.aggregate(chain, 3, beta=beta, method=method, initial=labels)
         assert answer.n_states == 3
-        if method not in ("annealing", "deterministic-annealing"):  # which start at beta = 1, or from one group
+        if method not in (
+            "annealing",
+            "deterministic-annealing",
+        ):  # which start at beta = 1, or from one group
             assert answer.cost <= klump.score(chain, labels).at(beta) + 1e-12
 
 

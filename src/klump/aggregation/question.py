@@ -21,6 +21,7 @@ from klump.errors import InvalidArgumentError
 from klump.search.annealing import annealing_path
 from klump.search.method import Found, Labels, Progress, Task
 from klump.search.registry import FINDS_NUMBER, MERGES, METHODS
+from klump.threads import one_thread
 
 
 def aggregate(
@@ -51,8 +52,10 @@ def aggregate(
         What to preserve: 0 lumpability (a Markov aggregate), 1/2 predictability, 1 the information bottleneck.
     method
         ``"auto"`` (a portfolio of searches, the best answer), ``"sequential"`` (Algorithm 1), ``"annealing"``
-        (Algorithm 2), ``"deterministic-annealing"`` (groups that split while a temperature falls), ``"stochastic"`` (a
-        state may be split between groups) or ``"exact"`` (the coarsest exact lumping; see the notes).
+        (Algorithm 2), ``"spectral"`` (groups cut in two by eigenvectors), ``"agglomerative"`` (groups merged two by
+        two, by the cost at beta), ``"agglomerative-relaxed"`` (by a bound of the cost of lumpability),
+        ``"deterministic-annealing"`` (groups that split while a temperature falls), ``"stochastic"`` (a state may be
+        split between groups) or ``"exact"`` (the coarsest exact lumping; see the notes).
     n_init
         Restarts of the sequential and annealing methods, also within ``"auto"``; starts of ``"stochastic"``.
     random_state
@@ -60,15 +63,15 @@ def aggregate(
     n_jobs
         Parallel starts, as in joblib; threads unless ``joblib.parallel_config`` says otherwise.
     initial
-        A map to start from (labels for each state, ``n_states`` groups); for ``"exact"`` any number of groups,
-        which are only ever split.
+        A map to start from (labels for each state, ``n_states`` groups); for the agglomerative methods
+        at least so many, which are merged; for ``"exact"`` any number of groups, which are only ever split.
     step
         Step of beta in annealing.
     max_sweeps
         Limit of sweeps for each descent of Algorithm 1.
     allow_empty
         Let groups run empty, as the paper's algorithms do; the answer may then have fewer groups than asked for.
-        Not for ``"auto"``.
+        Only for ``"sequential"`` and ``"annealing"``.
     tolerance
         How far probabilities of leading to a group may differ that ``"exact"`` takes for equal; at least 1e-11.
     progress
@@ -81,8 +84,10 @@ def aggregate(
 
     Notes
     -----
-    ``"auto"`` runs every other method with the same seed first, so it is never costlier, unless a sweep takes more
-    than 4e7 logarithms (2,000 dense states in 10 groups, say): there it relies on its own multilevel search.
+    ``"auto"`` runs every other method that gives a deterministic map with the same seed first, so it is never
+    costlier than they. It leaves out those that would take too long: the agglomerative ones above 1,200 states,
+    deterministic annealing where transitions times groups exceed 2.5e6, and all of them where a sweep takes more than
+    4e7 logarithms (2,000 dense states in 10 groups, say): there it relies on its own multilevel search.
 
     ``"stochastic"`` is never costlier than ``"auto"``, and its answer is deterministic if no stochastic map is cheaper,
     as always at beta = 1. The nearer beta is to 0, the less its groups tell: at 0 groups drawn by chance cost nothing.
@@ -106,7 +111,7 @@ def aggregate(
     chain = as_chain(chain)
     if not isinstance(method, str) or method not in METHODS:
         raise InvalidArgumentError(f"method={method!r} is not known; choose one of {', '.join(METHODS)}")
-    if allow_empty and method == "auto":
+    if allow_empty and method not in ("sequential", "annealing"):
         raise InvalidArgumentError(
             "allow_empty=True is for the paper's algorithms; pass method='annealing' with it"
         )
@@ -114,7 +119,8 @@ def aggregate(
         n_init, random_state, n_jobs, initial, step, max_sweeps, allow_empty, progress, tolerance
     )
     task = options.task(chain, n_states, checked_beta(beta), method)
-    found = METHODS[method](task)
+    with one_thread():
+        found = METHODS[method](task)
     return _answer(task, found, method, task.beta, heaviest_first(chain, _map_of(task, found)))
 
 
@@ -149,7 +155,8 @@ def beta_path(
     wanted = sorted({round(beta, 12) for beta in wanted}, reverse=True)
     options = Options(n_init, random_state, n_jobs, initial, step, max_sweeps, allow_empty, progress)
     task = options.task(chain, n_states, wanted[-1], "annealing")
-    path = annealing_path(task, wanted)
+    with one_thread():
+        path = annealing_path(task, wanted)
     renumber = heaviest_first(chain, _map_of(task, path[0]))
     return AggregationPath(
         tuple(

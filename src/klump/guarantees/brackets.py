@@ -22,7 +22,7 @@ from klump import information
 from klump.chain import MarkovChain
 from klump.errors import InvalidArgumentError
 from klump.guarantees.entropy_rate import Block, blocks
-from klump.guarantees.threads import one_thread
+from klump.threads import one_thread
 
 TOLERANCE = 1e-6
 BUDGET = 2e8

@@ -13,7 +13,7 @@ from scipy import sparse
 from klump import information
 from klump.chain import MarkovChain
 from klump.errors import InvalidArgumentError
-from klump.guarantees.threads import one_thread
+from klump.threads import one_thread
 
 Array = NDArray[np.float64]
 Progress = Callable[[int, int], None]

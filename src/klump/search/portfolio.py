@@ -7,17 +7,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
 from klump.chain.validation import Matrix
+from klump.search.agglomerative import agglomerative, agglomerative_relaxed
 from klump.search.annealing import annealing, schedule
 from klump.search.descent import descend, random_labels, without_empty_groups
+from klump.search.deterministic_annealing import deterministic_annealing
 from klump.search.kernels.tables import Problem
 from klump.search.method import EQUAL, Found, Labels, Method, Task, best_until_interrupted, better, run_all
 from klump.search.multilevel import multilevel
 from klump.search.problem import make_table, make_work
 from klump.search.sequential import sequential
+from klump.search.spectral import spectral
 from klump.search.starts import Embeddings, by_rows, spectral_embeddings
 
 _KEY_START, _KEY_EMBEDDING, _KEY_IMPROVE = 3, 4, 5
@@ -26,6 +30,8 @@ _AFFORDABLE, _RESTARTABLE = 20_000_000, 40_000_000
 # Logarithms that the whole search may take, apart from the methods that it must include.
 _BUDGET = 1_200_000_000
 _N_ELITE = 3
+# Steps that an included method counts for when progress is reported.
+_STEPS = 10
 # So few states have so few partitions that a few starts see all that matter.
 _TINY = 12
 # Starts of a round; how many of all starts must lead to the best answer before it is believed; after how many
@@ -33,6 +39,9 @@ _TINY = 12
 _ROUND, _CONFIRMATIONS, _PATIENCE = 12, 4, 5
 # From here on the multilevel search finds what starts one by one miss.
 _LARGE = 300
+# Up to so many states merging them one by one is affordable (it grows with the third power), and up to so many
+# transitions times groups deterministic annealing is.
+_MERGEABLE, _COOLABLE = 1_200, 2_500_000
 
 
 @dataclass(frozen=True)
@@ -118,6 +127,21 @@ def _only_answer(task: Task) -> Found:
     return Found(found[0], trace[-1], trace)
 
 
+def included(task: Task) -> tuple[Method, ...]:
+    """List the methods that are run for what they find, so that the portfolio is never costlier than they."""
+    n = task.chain.n_states
+    affordable = {
+        sequential: True,
+        annealing: True,
+        spectral: True,
+        agglomerative: n <= _MERGEABLE,
+        agglomerative_relaxed: n <= _MERGEABLE,
+        deterministic_annealing: task.chain.n_transitions * task.n_groups <= _COOLABLE,
+        multilevel: n > _LARGE,
+    }
+    return tuple(method for method, runs in affordable.items() if runs)
+
+
 class _Search:
     """One run of the portfolio: the best so far, the elite, and the count of steps."""
 
@@ -128,19 +152,17 @@ class _Search:
         self.elite: dict[bytes, Found] = {}
         self.reached: list[float] = []
         self.done = 0
-        included: tuple[Method, ...] = (sequential, annealing)
-        if task.chain.n_states > _LARGE:
-            included = (*included, multilevel)
-        self.included = included
-        obligatory = len(included) * ((1 if task.initial is not None else task.n_init) + 2)
-        self.total = obligatory + self.effort.rounds * (self.effort.starts + _N_ELITE)
+        self.included = included(task)
+        self.total = (_STEPS + 1) * len(self.included) + self.effort.rounds * (self.effort.starts + _N_ELITE)
 
     def run(self) -> None:
         """Included methods, then rounds of starts and of improving the best of them."""
         task = self.task
-        for method in self.included:
-            found = method(replace(task, progress=self._tick))
-            self._take([found])
+        for number, method in enumerate(self.included):
+            found = method(replace(task, progress=partial(self._report_included, number * _STEPS)))
+            self.done = (number + 1) * _STEPS - 1
+            # What it recorded on its way is not how this search came to its answer.
+            self._take([replace(found, record=None)])
             if found.interrupted:
                 raise KeyboardInterrupt
         ingredients = _ingredients(task, with_embeddings=self.effort.rounds > 0)
@@ -187,15 +209,15 @@ class _Search:
         for found in results:
             self.best = better(self.best, found)
             self.elite.setdefault(_partition(found.labels), found)
-            self._tick(0, 0, self.best.cost)
+            self.done += 1
+            self.task.report(min(self.done, self.total), self.total, self.best.cost)
             costs.append(found.cost)
         return costs
 
-    def _tick(self, _done: int, _total: int, cost: float) -> None:
-        """Count one more step; included methods count their own, which are not the total's."""
-        self.done += 1
+    def _report_included(self, before: int, done: int, total: int, cost: float) -> None:
+        """Scale the steps of an included method to the share that it has of all."""
         cost = cost if self.best is None else min(cost, self.best.cost)
-        self.task.report(min(self.done, self.total), self.total, cost)
+        self.task.report(before + max(1, _STEPS * done // total), self.total, cost)
 
 
 def _ingredients(task: Task, *, with_embeddings: bool) -> Ingredients:

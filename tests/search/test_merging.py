@@ -1,0 +1,47 @@
+"""The kernel of greedy merging: bounds that hold, and are tight enough to be of use."""
+
+import numpy as np
+import pytest
+
+import klump
+from klump.search.agglomerative import Merging, groups_after
+from klump.search.kernels import merging as kernels
+from reference import same_partition
+
+BETAS = (0.0, 0.3, 0.5, 0.8, 1.0)
+
+
+@pytest.mark.parametrize("beta", BETAS)
+@pytest.mark.parametrize("spread", (1.0, 0.03))
+def test_bounds_never_exceed_prices(beta, spread, rng):
+    """Right after the start in single precision, and after mergers that changed everything else."""
+    n = 30
+    chain = klump.MarkovChain(rng.dirichlet(np.full(n, spread), size=n) + 1e-12, normalize=True)
+    merging = Merging(chain.joint, chain.stationary_distribution, np.arange(n, dtype=np.int32), beta)
+    groups, weights = merging.groups, (merging.weight_into, merging.weight_flow)
+    for left in (n, n - 1, n - 5, n // 2, 5):
+        merging.run(left)
+        for a in range(left):
+            for b in range(a + 1, left):
+                price = kernels.priced_pair(groups, *weights, a, b)
+                assert groups.bound[a, b] <= price + 1e-15
+                if left == n:
+                    assert groups.bound[a, b] > price - 3e-4 * (groups.nu[a] + groups.nu[b])
+
+
+def test_few_pairs_are_priced_exactly(rng):
+    """Were it all pairs at every merger, greedy merging would take the fourth power of the number of states."""
+    n = 40
+    chain = klump.MarkovChain(rng.dirichlet(np.full(n, 0.3), size=n) + 1e-9, normalize=True)
+    for beta in (0.3, 0.5):
+        merging = Merging(chain.joint, chain.stationary_distribution, np.arange(n, dtype=np.int32), beta)
+        merging.run(1)
+        assert merging.priced < 20 * n
+
+
+def test_groups_after_some_mergers():
+    pairs = np.array([[1, 3], [0, 2], [4, 5]])
+    assert groups_after(pairs, 0).tolist() == [0, 1, 2, 3]
+    assert groups_after(pairs, 1).tolist() == [0, 2, 1, 2]
+    assert same_partition(groups_after(pairs, 2), [0, 1, 0, 1])
+    assert groups_after(pairs, 3).tolist() == [0, 0, 0, 0]
