@@ -1,8 +1,4 @@
-"""Pictures of finished results, one function for each kind of result.
-
-Every function returns a Matplotlib ``Figure`` that belongs to the caller: nothing is shown, and no global state of
-pyplot is touched.
-"""
+"""The picture of a comparison: what every method costs, and the two costs that it is made of."""
 
 from __future__ import annotations
 
@@ -15,20 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from klump.comparison.table import bits, duration
-from klump.errors import FileFormatError, InvalidArgumentError, MissingPackageError
+from klump.plots.figure import FAILED, GRID, KLUMP, OUTSIDE, TEXT, new_figure, tidy
 
 if TYPE_CHECKING:
-    from os import PathLike
-
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from klump.aggregation import AggregationTree
     from klump.comparison import Comparison, Row
-
-# Distinguishable for colour-blind eyes, too; the same as in the pictures of the experiments.
-KLUMP, OUTSIDE, FAILED = "#0b6fa4", "#d9822b", "#8a8f98"
-TEXT, GRID, SHADE = "#222222", "#dcdfe2", "#f0f1f2"
 
 _ROW_HEIGHT = 0.32
 _LONGEST_ERROR = 66
@@ -37,27 +26,6 @@ _EQUAL: Any = {"color": TEXT, "linewidth": 0.9, "linestyle": (0, (4, 3)), "zorde
 _NEAR = np.array([0.08, 0.05])
 # From this share of all there is to lose, the picture says where that is.
 _NEARLY = 0.8
-# Of a tree with more leaves only the last mergers are drawn.
-_MOST_LEAVES = 100
-
-
-def new_figure(width: float, height: float) -> Figure:
-    """Make an empty figure, or say what is needed for one."""
-    try:
-        figure: type[Figure] = import_module("matplotlib.figure").Figure
-    except ImportError as error:
-        raise MissingPackageError("pictures need matplotlib: pip install 'klump[plots]'") from error
-    return figure(figsize=(width, height), layout="constrained")
-
-
-def save(figure: Figure, path: str | PathLike[str]) -> None:
-    """Write a picture; the suffix of the path says in which format."""
-    try:
-        figure.savefig(path, dpi=160, facecolor="white")
-    except ValueError as error:
-        raise InvalidArgumentError(f"path={str(path)!r} must end in .png, .svg or .pdf") from error
-    except OSError as error:
-        raise FileFormatError(f"{path}: cannot be written: {error.strerror or error}") from error
 
 
 def comparison(compared: Comparison) -> Figure:
@@ -104,7 +72,7 @@ def _draw_costs(axes: Axes, compared: Comparison, found: Sequence[Row]) -> None:
     axes.set_xlabel(rf"cost $C_{{{compared.beta:g}}}$ (bits)")
     axes.tick_params(axis="y", length=0, pad=8)
     axes.grid(axis="x", color=GRID, linewidth=0.6)
-    _tidy(axes)
+    tidy(axes)
 
 
 def _draw_plane(axes: Axes, compared: Comparison, found: Sequence[Row]) -> None:
@@ -133,7 +101,7 @@ def _draw_plane(axes: Axes, compared: Comparison, found: Sequence[Row]) -> None:
     axes.set_xlabel(r"lumpability $C_L$ (bits)")
     axes.set_ylabel(r"predictability $C_P$ (bits)")
     axes.grid(color=GRID, linewidth=0.6)
-    _tidy(axes)
+    tidy(axes)
 
 
 def _draw_equal_cost(axes: Axes, cost: float, beta: float, ends: tuple[float, float]) -> None:
@@ -214,74 +182,3 @@ def _colour(row: Row) -> str:
 def _cost(row: Row) -> float:
     assert row.cost is not None
     return row.cost
-
-
-def _tidy(axes: Axes) -> None:
-    axes.set_axisbelow(True)
-    axes.spines[["top", "right"]].set_visible(False)
-    for side in ("left", "bottom"):
-        axes.spines[side].set_color(GRID)
-
-
-def dendrogram(tree: AggregationTree, n_states: int | None = None) -> Figure:
-    """Draw a tree of mergers, heights in bits; of a large tree only the last mergers.
-
-    Parameters
-    ----------
-    tree
-        What to draw.
-    n_states
-        Colour the groups of this cut.
-    """
-    from scipy.cluster import hierarchy
-
-    shown = min(tree.n_leaves, _MOST_LEAVES)
-    figure = new_figure(max(6.4, 0.2 * shown), 4.8)
-    axes = figure.subplots()
-    linkage = tree.linkage
-    # Between the merger that makes so many groups and the next one.
-    cut = 0.0 if n_states is None else _height_of(tree, linkage[:, 2], n_states)
-    drawn = hierarchy.dendrogram(
-        linkage,
-        p=_MOST_LEAVES,
-        truncate_mode="lastp" if tree.n_leaves > _MOST_LEAVES else None,
-        color_threshold=cut,
-        above_threshold_color=FAILED,
-        leaf_label_func=lambda leaf: _leaf_name(tree, leaf),
-        no_plot=True,
-    )
-    _draw_branches(axes, drawn, cut)
-    names = drawn["ivl"]
-    axes.set_xticks(
-        5.0 + 10.0 * np.arange(len(names)),
-        names,
-        rotation=90 if max(map(len, names)) > 2 else 0,
-        fontsize=8,
-    )
-    cost = "I(X1;X2) - I(X2;Y1)" if tree.is_relaxed else rf"the cost at $\beta$ = {tree.beta:g}"
-    axes.set_ylabel(f"added to {cost}, bits")
-    _tidy(axes)
-    return figure
-
-
-def _height_of(tree: AggregationTree, heights: NDArray[np.float64], n_states: int) -> float:
-    done = tree.n_leaves - tree.cut(n_states).n_states
-    before = heights[done - 1] if done else 0.0
-    after = heights[done] if done < len(heights) else before * 1.05
-    return float((before + after) / 2.0)
-
-
-def _leaf_name(tree: AggregationTree, leaf: int) -> str:
-    """Name a state; count the members of a group."""
-    if leaf >= tree.n_leaves:
-        return f"({int(tree.linkage[leaf - tree.n_leaves, 3])})"
-    members = np.flatnonzero(tree.leaves == leaf)
-    name = str(tree.original.states[members[0]]) if members.size == 1 else f"({members.size})"
-    return name if name.strip() and name.isprintable() else repr(name)
-
-
-def _draw_branches(axes: Axes, drawn: dict[str, Any], cut: float) -> None:
-    for x, y, colour in zip(drawn["icoord"], drawn["dcoord"], drawn["color_list"], strict=True):
-        axes.plot(x, y, color=colour if colour != FAILED else TEXT, linewidth=1.2)
-    if cut > 0.0:
-        axes.axhline(cut, color=FAILED, linewidth=0.9, linestyle=(0, (4, 3)))

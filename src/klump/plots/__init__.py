@@ -1,0 +1,11 @@
+"""Pictures of finished results, one function for each kind of result.
+
+Every function returns a Matplotlib ``Figure`` that belongs to the caller: nothing is shown, and no global state of
+pyplot is touched.
+"""
+
+from klump.plots.comparison import comparison
+from klump.plots.dendrogram import dendrogram
+from klump.plots.figure import FAILED, KLUMP, OUTSIDE, new_figure, save
+
+__all__ = ["FAILED", "KLUMP", "OUTSIDE", "comparison", "dendrogram", "new_figure", "save"]
