@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import sys
 
-from benchmarks import lumping, sweeps
+from benchmarks import lumping, merging, sweeps
 from benchmarks.measure import write
 
-BENCHMARKS = {"sweeps": sweeps.run, "lumping": lumping.run}
+BENCHMARKS = {"sweeps": sweeps.run, "lumping": lumping.run, "merging": merging.run}
 
 
 def main(names):

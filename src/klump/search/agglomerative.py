@@ -89,7 +89,7 @@ def merge_tree(task: Task, *, relaxed: bool) -> Record:
 
 
 def _check_room(chain: MarkovChain, count: int, beta: float) -> None:
-    by_pair = 8 if beta == 1.0 else 8 + 2 * (8 + 4)
+    by_pair = 4 if beta == 1.0 else 4 + 2 * (8 + 4)
     by_state = 0 if beta == 0.5 else 8 + 4
     needed = count * (count * by_pair + chain.n_states * by_state)
     if needed > _ROOM:
@@ -122,10 +122,10 @@ class Merging:
             flow.astype(np.float32),
             back.astype(np.float32),
             np.asarray(np.bincount(leaf, weights=mu, minlength=count), dtype=np.float64),
-            np.zeros((count, count)),
-            np.zeros(count),
+            np.zeros((count, count), dtype=np.float32),
+            np.zeros(count, dtype=np.float32),
             np.zeros((3, count)),
-            np.zeros((6, count)),
+            np.zeros((6, count), dtype=np.float32),
             np.arange(count),
             np.array([count]),
         )

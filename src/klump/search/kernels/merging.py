@@ -26,7 +26,7 @@ from klump.search.kernels.tables import Floats, Ints
 
 Singles = NDArray[np.float32]
 
-_ALL_BUT_SIGN = 0x7FFFFFFFFFFFFFFF
+_ALL_BUT_SIGN = np.int32(0x7FFFFFFF)
 _STEEPEST = 2.8853900817779268  # 2 / ln 2
 
 # The logarithm in single precision: as fast_log2, with the exponent turned to a float by adding it to a large one.
@@ -34,11 +34,13 @@ _C1, _C3, _C5, _C7 = (np.float32(2.0 * LOG2_E / odd) for odd in (1, 3, 5, 7))
 _SQRT_HALF_BITS = np.int32(0x3F3504F3)
 _LARGE_BITS, _LARGE = np.int32(0x4B400000), np.float32(12582912.0)
 _ZERO, _ONE, _SMALLEST = np.float32(0.0), np.float32(1.0), np.float32(1.1754944e-38)
-_BITS = np.int32(23)
+_BITS, _SIGN = np.int32(23), np.int32(31)
 # Terms that are added in single precision before the sum goes on in double.
 _TERMS = 128
-# Roundings of a term and of a sum of so many, in units of the last place, generously; what is lost below the smallest.
-_ROUNDING, _UNDERFLOW = 30 * 2.0**-23, 1e-30
+# Roundings of a term and of a sum of so many, in units of the last place, generously; then those of a bound and of a
+# change of it; and more than what single precision loses in all among numbers too small for it.
+_ROUNDING, _UNIT, _MORE, _UNDERFLOW = 30 * 2.0**-23, np.float32(2.0**-23), np.float32(1.0 + 2.0**-20), 1e-30
+_UP = np.float32(np.inf)
 # Rows that are compared with another one while it is in the cache.
 _TILE = 4
 # Pairs that are priced one by one, the most promising first, before all others are looked through.
@@ -55,10 +57,10 @@ class Groups(NamedTuple):
     rough_flow: Singles
     rough_back: Singles
     nu: Floats  # (m,)
-    bound: Floats  # (m, m) at most the price of each pair a < b
-    least: Floats  # (m,) least bound of each row
+    bound: Singles  # (m, m) at most the price of each pair a < b
+    least: Singles  # (m,) at most the least bound of each row
     sums: Floats  # (3, m) sums of f over the rows of into, flow and back
-    work: Floats  # (6, m) scratch space
+    work: Singles  # (6, m) scratch space
     name: Ints  # (m,) what each group is called
     alive: Ints  # (1,) how many there are
 
@@ -125,15 +127,26 @@ def begin(groups: Groups, weight_into: float, weight_flow: float, single_states:
 
 
 @njit(**PART)
+def _below(price: float) -> Any:
+    """Round down to single precision."""
+    return np.float32(price - 2.0 * _UNIT * abs(price) - _UNDERFLOW)
+
+
+@njit(**PART)
+def _order(value: Any) -> Any:
+    """Turn a float into an integer of the same order, and back: because the least of integers vectorises."""
+    bits = np.float32(value).view(np.int32)
+    return np.int32(bits ^ np.int32(np.int32(bits >> _SIGN) & _ALL_BUT_SIGN))
+
+
+@njit(**PART)
 def _refresh_least(groups: Groups, a: int) -> None:
-    """Find the least bound of a row: as integers, which order floats alike up to their sign: that vectorises."""
-    least = np.int64(_ALL_BUT_SIGN)
+    """Find the least bound of a row."""
+    least = _order(_UP)
     row = groups.bound[a, a + 1 : groups.alive[0]]
     for b in range(row.size):
-        bits = np.float64(row[b]).view(np.int64)
-        least = min(least, bits ^ ((bits >> np.int64(63)) & np.int64(_ALL_BUT_SIGN)))
-    bits = np.int64(least ^ ((least >> np.int64(63)) & np.int64(_ALL_BUT_SIGN)))
-    groups.least[a] = bits.view(np.float64) if a + 1 < groups.alive[0] else np.inf
+        least = min(least, _order(row[b]))
+    groups.least[a] = np.int32(_order(np.int32(least).view(np.float32))).view(np.float32)
 
 
 @njit(**PART)
@@ -155,11 +168,11 @@ def _price(groups: Groups, weight_into: float, weight_flow: float, a: int, b: in
 def _rough_price(
     groups: Groups, weight_into: float, weight_flow: float, a: int, b: int, into_is_back: bool
 ) -> float:
-    """At most the price of a pair, and not much less."""
+    """At most the price of a pair, and not much less, in single precision."""
     k, n = groups.alive[0], groups.into.shape[1]
     mass = groups.nu[a] + groups.nu[b]
     price = f(mass) - f(groups.nu[a]) - f(groups.nu[b])
-    slack, back = _UNDERFLOW, 0.0
+    slack, back = 0.0, 0.0
     if groups.flow.size:
         back = _rough_sum(groups.rough_back[a], groups.rough_back[b], k)
         both = _rough_sum(groups.rough_flow[a], groups.rough_flow[b], k) + back
@@ -169,7 +182,7 @@ def _rough_price(
         into = back if into_is_back else _rough_sum(groups.rough_into[a], groups.rough_into[b], n)
         price += weight_into * (into - groups.sums[0, a] - groups.sums[0, b])
         slack += abs(weight_into) * (mass - into)
-    return price - _ROUNDING * slack
+    return _below(price - _ROUNDING * slack)
 
 
 @njit(**PART)
@@ -198,45 +211,47 @@ def merge(
     """Merge until few groups are left; returns how many pairs were priced exactly."""
     priced = 0
     while groups.alive[0] > until:
-        a, b, exact = _cheapest(groups, weight_into, weight_flow)
+        a, b, price, exact = _cheapest(groups, weight_into, weight_flow)
         priced += exact
         done = groups.nu.size - groups.alive[0]
         first, second = min(groups.name[a], groups.name[b]), max(groups.name[a], groups.name[b])
-        pairs[done, 0], pairs[done, 1], prices[done] = first, second, groups.bound[a, b]
+        pairs[done, 0], pairs[done, 1], prices[done] = first, second, price
         _merge_pair(groups, weight_into, weight_flow, a, b)
         groups.name[a] = groups.nu.size + done
     return priced
 
 
 @njit(**PART)
-def _cheapest(groups: Groups, weight_into: float, weight_flow: float) -> tuple[int, int, int]:
-    """Find the pair with the lowest price, which its bound then is; also how many pairs were priced exactly."""
+def _cheapest(groups: Groups, weight_into: float, weight_flow: float) -> tuple[int, int, float, int]:
+    """Find the pair with the lowest price, and that; also how many pairs were priced exactly."""
     bound, k = groups.bound, groups.alive[0]
     best, at_a, at_b = np.inf, 0, 1
     exact = 0
     # A good price to begin with saves looking at many pairs.
     for _ in range(_FIRST_LOOKS):
         a, b = _lowest(groups)
-        if bound[a, b] >= best:
+        if bound[a, b] >= best or (a == at_a and b == at_b and exact):
             break
-        bound[a, b] = _price(groups, weight_into, weight_flow, a, b)
+        price = _price(groups, weight_into, weight_flow, a, b)
         exact += 1
+        bound[a, b] = _below(price)
         _refresh_least(groups, a)
-        if bound[a, b] < best:
-            best, at_a, at_b = bound[a, b], a, b
+        if price < best:
+            best, at_a, at_b = price, a, b
     for a in range(k - 1):
         if groups.least[a] >= best:
             continue
         for b in range(a + 1, k):
-            if bound[a, b] < best:
+            if bound[a, b] < best and not (a == at_a and b == at_b):
                 bound[a, b] = max(bound[a, b], _rough_price(groups, weight_into, weight_flow, a, b, False))
-            if bound[a, b] < best:
-                bound[a, b] = _price(groups, weight_into, weight_flow, a, b)
-                exact += 1
-            if bound[a, b] < best:
-                best, at_a, at_b = bound[a, b], a, b
+                if bound[a, b] < best:
+                    price = _price(groups, weight_into, weight_flow, a, b)
+                    exact += 1
+                    bound[a, b] = _below(price)
+                    if price < best:
+                        best, at_a, at_b = price, a, b
         _refresh_least(groups, a)
-    return at_a, at_b, exact
+    return at_a, at_b, best, exact
 
 
 @njit(**PART)
@@ -271,14 +286,19 @@ def _merge_pair(groups: Groups, weight_into: float, weight_flow: float, a: int, 
     groups.sums[0, a] = _sum_f(into[a], into.shape[1])
     for c in range(last):
         if c != b:
-            bound[min(b, c), max(b, c)] = bound[c, last]
+            _set_bound(groups, min(b, c), max(b, c), bound[c, last])
     groups.alive[0] = last
     for c in range(last):
         if c != a:
             first, second = min(a, c), max(a, c)
-            bound[first, second] = _rough_price(groups, weight_into, weight_flow, first, second, False)
-    for c in range(last):
-        _refresh_least(groups, c)
+            price = _rough_price(groups, weight_into, weight_flow, first, second, False)
+            _set_bound(groups, first, second, price)
+
+
+@njit(**PART)
+def _set_bound(groups: Groups, a: int, b: int, bound: Any) -> None:
+    groups.bound[a, b] = bound
+    groups.least[a] = min(groups.least[a], bound)
 
 
 @njit(**PART)
@@ -306,10 +326,15 @@ def _loosen(groups: Groups, weight_flow: float, a: int, b: int) -> None:
         row = groups.bound[c, c + 1 : k]
         out, out_a, out_b = work[0, c + 1 : k], work[1, c + 1 : k], work[2, c + 1 : k]
         into, into_a, into_b = work[3, c + 1 : k], work[4, c + 1 : k], work[5, c + 1 : k]
+        least = _order(_UP)
         for d in range(row.size):
-            change = both_out * out[d] - a_out * out_a[d] - b_out * out_b[d]
-            change += both_in * into[d] - a_in * into_a[d] - b_in * into_b[d]
-            row[d] -= max(change, 0.0)
+            change = np.float32(both_out * out[d] + both_in * into[d]) * _MORE
+            change -= np.float32(a_out * out_a[d] + b_out * out_b[d])
+            change -= np.float32(a_in * into_a[d] + b_in * into_b[d])
+            lower = np.float32(row[d] - np.float32(max(change, _ZERO) + _UNIT * abs(row[d])))
+            row[d] = lower
+            least = min(least, _order(lower))
+        groups.least[c] = np.int32(_order(np.int32(least).view(np.float32))).view(np.float32)
 
 
 @njit(**PART)
