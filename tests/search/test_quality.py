@@ -75,3 +75,14 @@ def test_a_nearly_trivial_answer_says_so():
     assert trivial.kept < 0.05
     assert any("larger beta" in note for note in trivial.notes)
     assert klump.aggregate(chain, 4, beta=0.8).notes == ()
+
+
+@pytest.mark.parametrize("seed", [1, 3, 4])
+@pytest.mark.parametrize("beta", [0.5, 1.0])
+def test_slow_chains_do_not_trap_the_search(seed, beta):
+    """Two noisy circles: a walk between neighbours goes round each for long before it changes to the other."""
+    from sklearn.datasets import make_circles
+
+    points, truth = make_circles(300, noise=0.08, factor=0.5, random_state=seed)
+    chain = klump.MarkovChain.from_points(points, n_neighbors=15, walk="neighbors")
+    assert klump.aggregate(chain, 2, beta=beta).cost <= klump.score(chain, truth).at(beta) + 1e-9

@@ -22,7 +22,7 @@ from klump.search.multilevel import multilevel
 from klump.search.problem import make_table, make_work
 from klump.search.sequential import sequential
 from klump.search.spectral import spectral
-from klump.search.starts import Embeddings, by_rows, spectral_embeddings
+from klump.search.starts import Embeddings, by_rows, powers, spectral_embeddings
 
 _KEY_START, _KEY_EMBEDDING, _KEY_IMPROVE = 3, 4, 5
 # Sweeps that cost more logarithms than this leave no room for dozens of starts, or for restarted methods either.
@@ -61,6 +61,7 @@ class Ingredients:
     problem: Problem
     transition_matrix: Matrix
     embeddings: Embeddings
+    powers: tuple[Problem, ...]
     n_groups: int
     beta: float
     step: float
@@ -222,12 +223,15 @@ class _Search:
 
 def _ingredients(task: Task, *, with_embeddings: bool) -> Ingredients:
     embeddings = Embeddings(task.chain.stationary_distribution, ())
+    slow: tuple[Problem, ...] = ()
     if with_embeddings:
         embeddings = spectral_embeddings(task.chain, task.n_groups, task.rng(_KEY_EMBEDDING))
+        slow = powers(task.chain)
     return Ingredients(
         task.problem,
         task.chain.transition_matrix,
         embeddings,
+        slow,
         task.n_groups,
         task.beta,
         task.step,
@@ -258,11 +262,30 @@ def start(ingredients: Ingredients, number: int) -> Found:
         return ingredients.settle(labels, rng, schedule([ingredients.beta], ingredients.step))
     # Below 1/2 poor starts are trapped, and sweeps at 1/2 are cheap: there first.
     betas = [0.5, ingredients.beta] if ingredients.beta < 0.5 and turn % 4 else None
+    if turn % 4 and ingredients.powers:
+        labels = _settled_at_a_power(ingredients, random_labels(n, k, rng, allow_empty=False), turn // 2, rng)
+        return ingredients.settle(labels, rng, betas)
     if turn % 4 == 1:
         return ingredients.settle(random_labels(n, k, rng, allow_empty=False), rng, betas)
     matrix = ingredients.transition_matrix
     labels = by_rows(lambda W: np.asarray(matrix @ W), ingredients.problem.mu, k, rng)
     return ingredients.settle(labels, rng, betas)
+
+
+def _settled_at_a_power(
+    ingredients: Ingredients, labels: Labels, number: int, rng: np.random.Generator
+) -> Labels:
+    """Local search on many steps at once, the slowest first; never below beta = 1/2, as for other poor starts."""
+    problem = ingredients.powers[-1 - number % len(ingredients.powers)]
+    found, _ = descend(
+        problem,
+        labels,
+        ingredients.n_groups,
+        [max(ingredients.beta, 0.5)],
+        rng.permutation(problem.mu.size),
+        max_sweeps=ingredients.max_sweeps,
+    )
+    return found[-1]
 
 
 def _split_off(ingredients: Ingredients) -> Labels:

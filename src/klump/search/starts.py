@@ -12,7 +12,9 @@ from scipy import sparse
 
 from klump.chain import MarkovChain
 from klump.search.descent import random_labels, without_empty_groups
+from klump.search.kernels.tables import Problem
 from klump.search.method import Labels
+from klump.search.problem import make_problem
 
 Floats = NDArray[np.float64]
 # Up to this many states all eigenvectors are computed; beyond, only so many leading ones.
@@ -22,6 +24,10 @@ _LEADING = 24
 _ROUGHLY, _RESTARTS = 1e-3, 30
 _MOST_EIGENVECTORS = 8
 _ROUNDS = 30
+# Powers of P are made for so many states at most, so many times by squaring, and kept where states so far apart in time
+# have between these shares of what neighbours tell of each other. A chain that forgets sooner has few local optima, and
+# one that forgets no more shows nothing new.
+_SQUARABLE, _SQUARINGS, _FORGOTTEN, _FADED, _SLOW, _STUCK = 1_000, 12, 0.03, 0.5, 0.3, 1e-3
 
 
 def by_rows(
@@ -45,6 +51,25 @@ def by_rows(
             break
         labels = nearest
     return labels
+
+
+def powers(chain: MarkovChain) -> tuple[Problem, ...]:
+    """The chain at every 2nd, 4th, 8th, ... step, if it is slow: () if not, or if it is too large.
+
+    What is slow shows more and more purely there, and where single steps trap a search, many at once do not.
+    """
+    if chain.n_states > _SQUARABLE:
+        return ()
+    found: list[Problem] = []
+    at_first, now = chain.redundancy_rate, 1.0
+    for squaring in range(_SQUARINGS):
+        chain = chain.power(2)
+        before, now = now, chain.redundancy_rate / max(at_first, np.finfo(float).tiny)
+        if now < (_FORGOTTEN if squaring else _SLOW) or now > before - _STUCK:
+            break
+        if now <= _FADED:
+            found.append(make_problem(chain))
+    return tuple(found)
 
 
 @dataclass(frozen=True)
