@@ -113,9 +113,10 @@ def test_soft_maps_are_marked(chain, tools, monkeypatch):
     compared = klump.compare(chain, 2, methods=["soft"])
     (row,) = compared
     assert compared.best is row
-    assert compared.best_partition is None
     both = klump.compare(chain, 2, methods=["soft", "sequential"], n_init=1)
-    assert both.best_partition.name == "sequential"
+    assert [row.name for row in both] == ["sequential", "soft"]
+    assert both.best.name == "sequential"
+    assert "soft maps:\nsoft*  " in str(both)
     assert row.soft
     assert row.as_asked
     assert row.epsilon is None

@@ -140,8 +140,8 @@ def _finite(value: float) -> float | None:
 class Comparison(Sequence[Row]):
     """Every method on one chain, as :func:`klump.compare` found it.
 
-    The rows with exactly the number of groups that was asked for come first, the cheapest at the top; then those
-    with another number of groups, by cost; then those that failed.
+    The partitions into exactly the number of groups that was asked for come first, the cheapest at the top; then soft
+    maps with that number; then those with another number of groups; then those that failed.
 
     Examples
     --------
@@ -173,13 +173,8 @@ class Comparison(Sequence[Row]):
 
     @property
     def best(self) -> Row | None:
-        """The cheapest row with exactly the number of groups asked for; None if no method managed that."""
+        """The cheapest partition into exactly the number of groups asked for; without one, the cheapest soft map."""
         return self.rows[0] if self.rows and self.rows[0].as_asked else None
-
-    @property
-    def best_partition(self) -> Row | None:
-        """The cheapest row with exactly that number of groups in which each state belongs to one group alone."""
-        return next((row for row in self.rows if row.as_asked and not row.soft), None)
 
     @property
     def failures(self) -> tuple[Row, ...]:

@@ -114,9 +114,9 @@ def _chosen(argument: str, given: Any, known: Collection[str], default: list[str
     return list(dict.fromkeys(names))
 
 
-def _rank(row: Row) -> tuple[bool, bool, float]:
-    """Failures last, other numbers of groups before them; the order of the methods decides among equals."""
-    return row.cost is None, not row.as_asked, round(row.cost or 0.0, 12)
+def _rank(row: Row) -> tuple[bool, bool, bool, float]:
+    """Failures last, other numbers of groups and soft maps before them; the order of methods decides among equals."""
+    return row.cost is None, not row.as_asked, row.soft, round(row.cost or 0.0, 12)
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ WIDTH = 100
 # Left out, in this order, where there is no room: the cost and what is kept say as much.
 _DISPENSABLE = ("bottl.", "predict.")
 _MARKS = {
-    "*": "a soft map, in which states belong to several groups: no epsilon, and not for those who need a partition",
+    "*": "a soft map: states may belong to several groups, so it can be cheaper than every partition; no epsilon",
     "!": "interrupted: the best found until then",
 }
 
@@ -34,14 +34,17 @@ def title(compared: Comparison) -> str:
 
 def table(compared: Comparison, width: int = WIDTH) -> list[str]:
     """Print a header, the rows, and in sections of their own those that did not do as asked."""
-    as_asked = [row for row in compared if row.as_asked]
-    others = [row for row in compared if row.error is None and not row.as_asked]
+    sections = {
+        "": [row for row in compared if row.as_asked and not row.soft],
+        "soft maps:": [row for row in compared if row.as_asked and row.soft],
+        "another number of groups:": [row for row in compared if row.error is None and not row.as_asked],
+    }
     failures = compared.failures
     first = max(len("method"), *(len(row.name + _mark(row)) for row in compared))
-    header, *printed = _columns([*as_asked, *others], first, width)
-    found = [header, *printed[: len(as_asked)]] if printed else []
-    if others:
-        found += ["another number of groups:", *printed[len(as_asked) :]]
+    header, *printed = _columns([row for rows in sections.values() for row in rows], first, width)
+    found, left = [header] if printed else [], iter(printed)
+    for heading, rows in sections.items():
+        found += [heading] * bool(heading and rows) + [next(left) for _ in rows]
     if failures:
         found.append("failed:")
     for row in failures:
