@@ -32,7 +32,7 @@ def nested_blocks(rng, own=0.6, shared=0.3, members=5):
 def test_blocks_within_blocks_split_in_two_steps(form, rng):
     P, labels = nested_blocks(rng)
     answer = klump.aggregate(form(P), 4, method=METHOD)
-    assert [split.n_groups for split in answer.splits] == [2, 4]
+    assert [split.n_states for split in answer.splits] == [2, 4]
     assert reference.same_partition(answer.labels, labels)
     # What tells the blocks of one super-block apart is the third and the fourth singular vector.
     first, second = (split.temperature for split in answer.splits)
@@ -71,7 +71,7 @@ def test_temperatures_fall_and_counts_rise_to_the_number_asked_for(rng):
         chain, _ = block_chain((10, 10, 20), eps=0.5, concentration=0.5, random_state=seed)
         splits = klump.aggregate(chain, 6, method=METHOD).splits
         temperatures = [split.temperature for split in splits]
-        counts = [split.n_groups for split in splits]
+        counts = [split.n_states for split in splits]
         assert temperatures == sorted(set(temperatures), reverse=True)
         assert counts == sorted(set(counts))
         assert counts[0] >= 2
@@ -129,7 +129,7 @@ def test_a_lumpable_chain_splits_as_far_as_it_can(rng):
     laws = rng.dirichlet(np.ones(9), size=2)
     labels = np.arange(9) % 2
     answer = klump.aggregate(laws[labels], 3, beta=1.0, method=METHOD)
-    assert [split.n_groups for split in answer.splits] == [2, 3]
+    assert [split.n_states for split in answer.splits] == [2, 3]
     assert answer.splits[-1].temperature == 0.0
     assert all(len({labels[x] for x in group}) == 1 for group in answer.groups)
 

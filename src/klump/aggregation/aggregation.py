@@ -245,6 +245,12 @@ class Aggregation:
             notes.append(
                 "the chain is not irreducible: there are no stationary masses, hence no costs in bits"
             )
+        if self.map.labels is None:
+            shared = int((np.diff(self.map.weights.indptr) > 1).sum())
+            notes.append(
+                f"soft: {shared} of {self.original.n_states} states belong to several groups; the most probable one "
+                "is shown as theirs"
+            )
         if self.method == "exact":
             notes += self._notes_on_lumping()
         elif self.n_states > 1 and self.original.is_irreducible and self.kept < _TRIVIAL:
@@ -307,7 +313,7 @@ class Aggregation:
         --------
         >>> from klump import aggregate
         >>> P = [[0.5, 0.4, 0.1, 0.0], [0.4, 0.5, 0.0, 0.1], [0.1, 0.0, 0.4, 0.5], [0.0, 0.1, 0.5, 0.4]]
-        >>> [split.n_groups for split in aggregate(P, 2, method="deterministic-annealing").splits]
+        >>> [split.n_states for split in aggregate(P, 2, method="deterministic-annealing").splits]
         [2]
         """
         if self.record is None or self.record.kind != "splits":

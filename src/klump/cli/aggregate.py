@@ -56,7 +56,8 @@ def _check_number(n_states: int | None, method: str) -> None:
     show_default=True,
     metavar="M",
     callback=_known_method,
-    help="How to search: auto, sequential, annealing, exact (the coarsest exact lumping, without -k), ...",
+    help="How to search: auto, sequential, annealing, spectral, agglomerative, agglomerative-relaxed, "
+    "deterministic-annealing, stochastic (soft groups) or exact (the coarsest exact lumping, without -k).",
 )
 @click.option(
     "--initial-labels",
@@ -138,6 +139,7 @@ def _lines(source: ChainInput, agg: Aggregation, seed: int, *, full: bool) -> li
             f"{k} group{'s' * (k > 1)} at beta {agg.beta:g} (method {agg.method}, seed {seed})",
         ],
         tables.groups(agg, width, full=full),
+        tables.shares(agg, full=full),
         tables.costs(agg.costs, [agg.beta]) if agg.original.is_irreducible else [],
         tables.certificate(agg),
         tables.matrix(agg.chain, width),

@@ -21,8 +21,8 @@ def read_labels(path: str, chain: MarkovChain) -> Any:
     """Read a partition (or a stochastic map) of the chain's states.
 
     ``.npy`` holds labels, or a map as a matrix; ``.npz`` an aggregation that klump saved; ``.json`` a list,
-    or an object with ``labels`` (and ``states``, if they are in another order); ``.csv`` the columns
-    ``state`` and ``group``; any other file has a label in each line.
+    or an object with ``labels`` or a ``mapping`` (and ``states``, if they are in another order); ``.csv`` the columns
+    ``state`` and ``group``, and for a soft map ``share_0``, ``share_1``, ...; any other file has a label in each line.
     """
     reader = _READERS.get(Path(path).suffix.lower(), _from_lines)
     try:
@@ -66,6 +66,8 @@ def _from_json(path: Path, chain: MarkovChain) -> Any:
     except json.JSONDecodeError as error:
         raise FileFormatError(f"line {error.lineno}: not valid JSON: {error.msg}") from error
     labels = content.get("labels") if isinstance(content, dict) else content
+    if isinstance(content, dict) and content.get("mapping") is not None:
+        return _shares(content["mapping"], content.get("states"), chain)
     if not isinstance(labels, list) or any(isinstance(label, list | dict) for label in labels):
         raise FileFormatError("expected a list of labels, or an object with the key labels")
     states = content.get("states") if isinstance(content, dict) else None
@@ -84,15 +86,19 @@ def _from_csv(path: Path, chain: MarkovChain) -> Any:
             if not {"state", "group"} <= set(header):
                 raise FileFormatError("line 1: the header must have the columns state and group")
             state_at, group_at = header.index("state"), header.index("group")
-            pairs = []
+            share_at = [place for place, name in enumerate(header) if name.startswith("share_")]
+            pairs, shares = [], []
             for record in filter(None, reader):
                 if len(record) != len(header):
                     raise FileFormatError(
                         f"line {reader.line_num} has {len(record)} fields instead of {len(header)}"
                     )
                 pairs.append((record[state_at], record[group_at]))
+                shares.append([record[place] for place in share_at])
         except csv.Error as error:
             raise FileFormatError(f"line {reader.line_num}: {error}") from error
+    if share_at:
+        return _shares(shares, [state for state, _ in pairs], chain)
     return _by_name(pairs, chain)
 
 
@@ -106,9 +112,27 @@ def _from_lines(path: Path, chain: MarkovChain) -> Any:
 _READERS = {".npy": _from_npy, ".npz": _from_npz, ".json": _from_json, ".csv": _from_csv}
 
 
+def _shares(rows: Any, states: Any, chain: MarkovChain) -> NDArray[Any]:
+    """Turn the shares of states in groups into a map, in the chain's order."""
+    try:
+        array = np.array(rows, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise FileFormatError("the shares in groups must be numbers, as many for each state") from error
+    if array.ndim != 2 or (isinstance(states, list) and len(states) != len(array)):
+        raise FileFormatError("the shares in groups must be a list for each state")
+    if isinstance(states, list):
+        array = array[_in_order([(str(state), place) for place, state in enumerate(states)], chain)]
+    return _as_map(array, chain)
+
+
 def _by_name(pairs: Sequence[tuple[str, Hashable]], chain: MarkovChain) -> list[int]:
-    """Bring labels that are given by name into the chain's order."""
-    label: dict[str, Hashable] = {}
+    """Turn labels that are given by name into numbers, in the chain's order."""
+    return _as_numbers(_in_order(pairs, chain), chain)
+
+
+def _in_order(pairs: Sequence[tuple[str, Any]], chain: MarkovChain) -> list[Any]:
+    """Bring what is given by name into the chain's order."""
+    label: dict[str, Any] = {}
     for state, group in pairs:
         if state in label:
             raise FileFormatError(f"the state {state!r} is given twice")
@@ -122,7 +146,7 @@ def _by_name(pairs: Sequence[tuple[str, Hashable]], chain: MarkovChain) -> list[
     # A restricted chain is a part of the one that was labelled.
     if unknown and not chain.applied:
         raise FileFormatError(f"the chain has no state {unknown[0]!r} ({len(unknown)} such states)")
-    return _as_numbers([label[state] for state in names], chain)
+    return [label[state] for state in names]
 
 
 def _as_map(array: NDArray[Any], chain: MarkovChain) -> NDArray[Any]:

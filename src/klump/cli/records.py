@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from klump import __version__
 
 if TYPE_CHECKING:
-    from klump.aggregation import Aggregation, Costs
+    from klump.aggregation import Aggregation, AggregationTree, Costs
     from klump.chain import MarkovChain
     from klump.cli.inputs import ChainInput
     from klump.guarantees import Guarantees, MonteCarlo
@@ -63,18 +63,25 @@ def name(state: Hashable) -> str | int:
 
 
 def aggregation(agg: Aggregation) -> dict[str, Any]:
-    """Everything about one aggregation but the names of the states; null is what needs a stationary distribution."""
+    """Everything about one aggregation but the names of the states; null is what it does not have.
+
+    That is the map of a partition, which labels describe; what needs a stationary distribution; the tree and the splits
+    of methods that merge and split nothing.
+    """
     stationary = agg.original.is_irreducible
     return {
         "beta": agg.beta,
         "n_states": agg.n_states,
         "labels": agg.labels,
+        "mapping": agg.mapping if agg.map.labels is None else None,
         "groups": [[name(state) for state in group] for group in agg.groups],
         "costs": costs(agg.costs, agg.beta) if stationary else None,
         "cost": agg.cost if stationary else None,
         "transition_matrix": matrix(agg.chain),
         "stationary_distribution": agg.masses if stationary else None,
         "bisimulation": bisimulation(agg),
+        "tree": tree(agg.tree),
+        "splits": [split._asdict() for split in agg.splits] or None,
         "notes": agg.notes,
         "interrupted": agg.interrupted,
     }
@@ -106,6 +113,13 @@ def bisimulation(agg: Aggregation) -> dict[str, float] | None:
         return None
     found = agg.bisimulation
     return {"epsilon": found.epsilon, "bound": found.bound, "mean": found.mean}
+
+
+def tree(found: AggregationTree | None) -> dict[str, Any] | None:
+    """List the mergers of an agglomerative method; other methods have none."""
+    if found is None:
+        return None
+    return {"leaves": found.leaves, "merges": found.merges, "merge_costs": found.merge_costs}
 
 
 def guarantees(found: Guarantees, simulated: MonteCarlo, betas: Iterable[float], seed: int) -> dict[str, Any]:

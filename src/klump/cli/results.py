@@ -51,10 +51,13 @@ def _save(result: Aggregation | AggregationPath, document: dict[str, Any], outpu
 
 
 def _label_rows(result: Aggregation | AggregationPath) -> Iterable[Sequence[Any]]:
-    """State and group, or the groups at every beta."""
+    """State and group (and, for a soft map, its share in each), or the groups at every beta."""
     from klump.aggregation import Aggregation
 
-    single = isinstance(result, Aggregation)
-    answers = [result] if isinstance(result, Aggregation) else list(result)
-    yield ("state", "group") if single else ("state", *(f"{agg.beta:g}" for agg in answers))
-    yield from zip(answers[0].original.states, *(agg.labels.tolist() for agg in answers), strict=True)
+    if not isinstance(result, Aggregation):
+        yield ("state", *(f"{agg.beta:g}" for agg in result))
+        yield from zip(result[0].original.states, *(agg.labels.tolist() for agg in result), strict=True)
+        return
+    shares = result.mapping.T.tolist() if result.map.labels is None else []
+    yield ("state", "group", *(f"share_{label}" for label in range(len(shares))))
+    yield from zip(result.original.states, result.labels.tolist(), *shares, strict=True)

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 # A matrix with more rows than this is no longer something to look at.
 _LARGEST_MATRIX = 12
+_MOST_SHARED = 10
 _NAME, _VALUE = 16, 8
 _COST = "(1 - 2 beta) lumpability + beta predictability"
 _DELTA = "weighs D(Y||Y~) and R(X) - R(Y)"
@@ -140,6 +141,25 @@ def notes(agg: Aggregation, width: int) -> list[str]:
         if text not in agg.original.applied
         for line in textwrap.wrap(f"note: {text}", width, subsequent_indent="      ", break_on_hyphens=False)
     ]
+
+
+def shares(agg: Aggregation, *, full: bool = False) -> list[str]:
+    """List the states that belong to several groups, heaviest first; a partition has none."""
+    if agg.map.labels is not None:
+        return []
+    mass = agg.original.stationary_distribution
+    shared = [x for x in (-mass).argsort(kind="stable").tolist() if (agg.mapping[x] > 0).sum() > 1]
+    names = {x: shown(agg.original.states[x]) for x in (shared if full else shared[:_MOST_SHARED])}
+    width = max(map(len, names.values()), default=0)
+    lines = [title("shared states")]
+    for x, name in names.items():
+        parts = [
+            f"{share:.2f} in {label}" for label, share in enumerate(agg.mapping[x].tolist()) if share >= 0.005
+        ]
+        lines.append(f"  {name:<{width}}  {', '.join(parts)}")
+    if len(shared) > len(names):
+        lines.append(f"  ... +{len(shared) - len(names)}")
+    return lines
 
 
 def facts(rows: Iterable[tuple[str, str]]) -> list[str]:

@@ -63,7 +63,7 @@ def deterministic_annealing(task: Task) -> Found:
         "splits",
         {
             "temperature": np.array([split.temperature for split in splits], dtype=np.float64),
-            "groups": np.array([split.n_groups for split in splits], dtype=np.int64),
+            "groups": np.array([split.n_states for split in splits], dtype=np.int64),
         },
     )
     best = None
@@ -81,7 +81,7 @@ class Split(NamedTuple):
 
     temperature: float
     """The temperature just below it; 0 for groups that were only told apart at the end."""
-    n_groups: int
+    n_states: int
     """The number of distinct groups from there on."""
 
 
@@ -148,7 +148,7 @@ class _Annealing:
         for y in sorted(ripe, reverse=True):
             groups = self._split(groups, y)
         groups = self._distinct(self._settled(groups, temperature))
-        if groups.size > max((split.n_groups for split in self.splits), default=1):
+        if groups.size > max((split.n_states for split in self.splits), default=1):
             self.splits.append(Split(temperature, groups.size))
         return groups
 

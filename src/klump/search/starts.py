@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from klump.chain import MarkovChain
+from klump.errors import InvalidArgumentError
 from klump.search.descent import random_labels, without_empty_groups
 from klump.search.kernels.tables import Problem
 from klump.search.method import Labels
@@ -63,7 +64,10 @@ def powers(chain: MarkovChain) -> tuple[Problem, ...]:
     found: list[Problem] = []
     at_first, now = chain.redundancy_rate, 1.0
     for squaring in range(_SQUARINGS):
-        chain = chain.power(2)
+        try:
+            chain = chain.power(2)
+        except InvalidArgumentError:  # a periodic chain falls apart if only every other step is seen
+            break
         before, now = now, chain.redundancy_rate / max(at_first, np.finfo(float).tiny)
         if now < (_FORGOTTEN if squaring else _SLOW) or now > before - _STUCK:
             break
