@@ -14,11 +14,17 @@ _HOME = {
     "Aggregation": "klump.aggregation",
     "AggregationPath": "klump.aggregation",
     "AggregationTree": "klump.aggregation",
+    "Bisimulation": "klump.guarantees",
+    "Bracket": "klump.guarantees",
     "Comparison": "klump.comparison",
     "Costs": "klump.aggregation",
+    "Guarantees": "klump.guarantees",
     "KlumpError": "klump.errors",
     "MarkovChain": "klump.chain",
+    "MonteCarlo": "klump.guarantees",
     "RelaxationCurve": "klump.clustering",
+    "Row": "klump.comparison",
+    "Split": "klump.search.deterministic_annealing",
     "aggregate": "klump.aggregation",
     "aggregation_tree": "klump.aggregation",
     "beta_path": "klump.aggregation",
@@ -53,10 +59,16 @@ if TYPE_CHECKING:
     from klump.clustering import cluster as cluster
     from klump.clustering import relaxation_curve as relaxation_curve
     from klump.comparison import Comparison as Comparison
+    from klump.comparison import Row as Row
     from klump.comparison import compare as compare
     from klump.errors import KlumpError as KlumpError
     from klump.files import read_chain as read_chain
     from klump.files import write_chain as write_chain
+    from klump.guarantees import Bisimulation as Bisimulation
+    from klump.guarantees import Bracket as Bracket
+    from klump.guarantees import Guarantees as Guarantees
+    from klump.guarantees import MonteCarlo as MonteCarlo
+    from klump.search.deterministic_annealing import Split as Split
     from klump.sources import datasets as datasets
 
 

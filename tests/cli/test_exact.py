@@ -89,7 +89,7 @@ def test_a_start_for_other_methods(klump_cli, chain_file, chain):
         ("-k 3", 2, "-k is not for --method exact"),
         ("--tolerance 2", 2, "--tolerance"),
         ("--initial-labels missing.csv", 1, "missing.csv: cannot be read"),
-        ("--initial-labels short.txt", 1, "short.txt: 1 labels, but the chain has 13 states"),
+        ("--initial-labels short.txt", 1, "short.txt: 1 label, but the chain has 13 states"),
     ],
 )
 def test_bad_arguments(klump_cli, die, arguments, status, message):

@@ -119,6 +119,9 @@ def test_bad_paths(chain, rows, tmp_path):
     compared = klump.Comparison(chain, 3, 0.5, 0, 20, rows[:1])
     with pytest.raises(klump.errors.InvalidArgumentError, match=r"picture\.docx' must end in \.png"):
         compared.plot(tmp_path / "picture.docx")
+    with pytest.raises(klump.errors.InvalidArgumentError, match=r"picture' must end in \.png"):
+        compared.plot(tmp_path / "picture")
+    assert not list(tmp_path.iterdir())
     with pytest.raises(klump.errors.FileFormatError, match="cannot be written: No such file"):
         compared.plot(tmp_path / "nowhere" / "picture.png")
 

@@ -15,6 +15,7 @@ from klump.aggregation.costs import Costs, aggregated_matrix, checked_beta, cost
 from klump.aggregation.lumpable import is_lumpable
 from klump.aggregation.mapping import Mapping, as_mapping, from_labels
 from klump.chain import ChainLike, MarkovChain, as_chain
+from klump.chain.wording import counted, shown
 from klump.errors import InvalidArgumentError
 from klump.guarantees import Bisimulation, Guarantees, MonteCarlo, bracketed, certify, simulated
 from klump.guarantees.brackets import BUDGET, TOLERANCE
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 
 # Below this share of kept redundancy an answer is called nearly trivial.
 _TRIVIAL = 0.05
+# Methods that minimise the cost at beta, so that another beta may help.
+_BY_COST = ("auto", "sequential", "annealing", "spectral", "agglomerative", "stochastic")
 _LARGEST_LIFT = 50_000_000
 
 
@@ -254,9 +257,11 @@ class Aggregation:
         if self.method == "exact":
             notes += self._notes_on_lumping()
         elif self.n_states > 1 and self.original.is_irreducible and self.kept < _TRIVIAL:
+            advice = self.beta < 1 and self.method in _BY_COST
             notes.append(
                 f"nearly trivial: the groups keep only {self.kept:.1%} of what one step tells about the next, so the "
-                f"aggregated chain is almost independent from step to step; try a larger beta than {self.beta:g}"
+                "aggregated chain is almost independent from step to step"
+                + f"; try a larger beta than {self.beta:g}" * advice
             )
         if self.interrupted:
             notes.append("interrupted: this is the best found until then")
@@ -339,7 +344,8 @@ class Aggregation:
 
     def __str__(self) -> str:
         lines = [
-            f"{self.original.n_states} states in {self.n_states} groups, beta = {self.beta:g}, {self.method}"
+            f"{counted(self.original.n_states, 'state')} in {counted(self.n_states, 'group')}, "
+            f"beta = {self.beta:g}, {self.method}"
         ]
         if not self.original.is_irreducible:
             lines += [f"  {_shortened(names)}" for names in self.groups]
@@ -362,8 +368,8 @@ def _read_only(array: NDArray[Any]) -> NDArray[Any]:
 
 
 def _shortened(names: Sequence[Hashable], limit: int = 12) -> str:
-    shown = " ".join(str(name) for name in names[:limit])
-    return shown if len(names) <= limit else f"{shown} ... ({len(names)})"
+    first = " ".join(map(shown, names[:limit]))
+    return first if len(names) <= limit else f"{first} ... ({len(names)})"
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,11 +17,15 @@ from klump.aggregation.costs import checked_beta, group_masses
 from klump.aggregation.lumpable import checked_tolerance
 from klump.aggregation.mapping import Mapping, as_mapping, from_labels
 from klump.chain import ChainLike, MarkovChain, as_chain
+from klump.chain.wording import counted
 from klump.errors import InvalidArgumentError
 from klump.search.annealing import annealing_path
 from klump.search.method import Found, Labels, Progress, Task
 from klump.search.registry import FINDS_NUMBER, MERGES, METHODS
 from klump.threads import one_thread
+
+# How far probabilities may differ that count as the same, unless somebody says otherwise.
+TOLERANCE = 1e-10
 
 
 def aggregate(
@@ -37,7 +41,7 @@ def aggregate(
     step: float = 0.1,
     max_sweeps: int = 100,
     allow_empty: bool = False,
-    tolerance: float = 1e-10,
+    tolerance: float | None = None,
     progress: Progress | None = None,
 ) -> Aggregation:
     """Aggregate a chain to exactly ``n_states`` groups.
@@ -73,7 +77,8 @@ def aggregate(
         Let groups run empty, as the paper's algorithms do; the answer may then have fewer groups than asked for.
         Only for ``"sequential"`` and ``"annealing"``.
     tolerance
-        How far probabilities of leading to a group may differ that ``"exact"`` takes for equal; at least 1e-11.
+        How far probabilities of leading to a group may differ that ``"exact"`` takes for equal; 1e-10 if left out,
+        at least 1e-11. Only for ``"exact"``.
     progress
         Called with the number of finished and of planned steps and the best cost so far.
 
@@ -115,6 +120,10 @@ def aggregate(
         raise InvalidArgumentError(
             "allow_empty=True is for the paper's algorithms; pass method='annealing' with it"
         )
+    if tolerance is None:
+        tolerance = TOLERANCE
+    elif method != "exact":
+        raise InvalidArgumentError(f"tolerance={tolerance!r} is for method='exact' only; leave it out")
     options = Options(
         n_init, random_state, n_jobs, initial, step, max_sweeps, allow_empty, progress, tolerance
     )
@@ -183,7 +192,7 @@ class Options:
     max_sweeps: Any
     allow_empty: bool
     progress: Progress | None
-    tolerance: Any = 1e-10
+    tolerance: Any = TOLERANCE
 
     def task(self, chain: MarkovChain, n_states: Any, beta: float, method: str) -> Task:
         """Check everything and put it together."""
@@ -334,9 +343,13 @@ def _checked_initial(initial: Any, chain: MarkovChain, n_groups: int, method: st
         return None
     mapping = as_mapping(initial, chain.n_states)
     if mapping.labels is None:
-        raise InvalidArgumentError("initial must be a deterministic map: one group for each state")
+        raise InvalidArgumentError("initial must be a deterministic map: pass one group for each state")
     if method in FINDS_NUMBER or (method in MERGES and mapping.n_groups >= n_groups):
         return mapping.labels
     if mapping.n_groups != n_groups:
-        raise InvalidArgumentError(f"initial has {mapping.n_groups} groups, but n_states={n_groups}")
+        least = "at least " * (method in MERGES)
+        raise InvalidArgumentError(
+            f"initial has {counted(mapping.n_groups, 'group')}, but n_states={n_groups}; "
+            f"pass labels of {least}{counted(n_groups, 'group')}"
+        )
     return mapping.labels

@@ -109,9 +109,9 @@ class AggregationTree:
         Parameters
         ----------
         path
-            Where to save the picture; its suffix decides on the format.
+            Where to save the picture; its suffix (.png, .svg, .pdf) decides on the format.
         n_states
-            Colour the groups of this cut.
+            Give each group of this cut a colour of its own.
 
         Returns
         -------
@@ -123,6 +123,10 @@ class AggregationTree:
         if path is not None:
             plots.save(figure, path)
         return figure
+
+    def __repr__(self) -> str:
+        by = "relaxed" if self.is_relaxed else f"beta={self.beta:g}"
+        return f"AggregationTree({self.original.n_states:,} states, {self.n_leaves:,} leaves, {by})"
 
 
 def aggregation_tree(

@@ -119,8 +119,9 @@ def normalized_rows(matrix: Matrix, what: str = "transition matrix") -> Matrix:
         largest = matrix.max(axis=1)
     empty = np.flatnonzero(largest == 0)
     if empty.size:
+        more = f" ({empty.size} such rows)" if empty.size > 1 else ""
         raise InvalidChainError(
-            f"row {int(empty[0])} of the {what} is all zero ({empty.size} such rows): a state needs a way on; "
+            f"row {int(empty[0])} of the {what} is all zero{more}: a state needs a way on; "
             "drop it, or give it a self-transition"
         )
     with np.errstate(over="ignore"):

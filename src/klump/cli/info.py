@@ -112,32 +112,31 @@ def _class_rows(chain: MarkovChain, width: int) -> list[tuple[str, str]]:
     """Describe the classes of a chain that is not irreducible, and the ways out."""
     import numpy as np
 
+    from klump.chain.wording import counted
+
     classes = chain.classes
     closed = np.flatnonzero(classes.closed)
     sizes = np.bincount(classes.component, minlength=classes.n_classes)
     closed = closed[np.argsort(-sizes[closed], kind="stable")]
     transient = np.flatnonzero(~classes.closed[classes.component])
-    kinds = f"{_count(len(closed), 'closed class', 'es')}, {_count(len(transient), 'transient state')}"
+    kinds = f"{counted(len(closed), 'closed class', 'es')}, {counted(len(transient), 'transient state')}"
     rows = [("irreducible", f"no: {kinds}")]
     for number in closed[:5].tolist():
         kind = "absorbing" if sizes[number] == 1 else "closed"
         rows.append((f"  {kind}", _counted(chain, classes.members(number), width)))
     if len(closed) > 5:
-        rows.append(("", f"and {_count(len(closed) - 5, 'more closed class', 'es')}"))
+        rows.append(("", f"and {counted(len(closed) - 5, 'more closed class', 'es')}"))
     if len(transient):
         rows.append(("  transient", _counted(chain, transient, width)))
-    largest = _count(int(sizes[closed[0]]), "state")
+    largest = counted(int(sizes[closed[0]]), "state")
     rows.append(("ways out", f"--restrict largest           keep the largest closed class, {largest}"))
     rows.append(("", "--restart P --initial STATE  return there with probability P at every step"))
     return rows
 
 
 def _counted(chain: MarkovChain, members: Any, width: int) -> str:
+    from klump.chain.wording import counted
     from klump.cli.tables import listed
 
-    start = f"{_count(len(members), 'state')}: "
+    start = f"{counted(len(members), 'state')}: "
     return start + listed([chain.states[i] for i in members.tolist()], width - len(start))
-
-
-def _count(number: int, thing: str, plural: str = "s") -> str:
-    return f"{number} {thing}{plural if number != 1 else ''}"

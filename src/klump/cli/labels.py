@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from klump.chain.wording import counted
 from klump.errors import FileFormatError, KlumpError
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ def _from_npz(path: Path, chain: MarkovChain) -> Any:
     loaded = load(path)
     if isinstance(loaded, AggregationPath):
         raise FileFormatError(
-            f"this is a path of {len(loaded)} aggregations; save the one that is to be scored"
+            f"this is a path of {counted(len(loaded), 'aggregation')}; save the one that is to be scored"
         )
     labels = loaded.map.labels
     return _as_map(loaded.mapping, chain) if labels is None else _as_numbers(labels.tolist(), chain)
@@ -74,7 +75,9 @@ def _from_json(path: Path, chain: MarkovChain) -> Any:
     if not isinstance(states, list):
         return _as_numbers(labels, chain)
     if len(states) != len(labels):
-        raise FileFormatError(f"it has {len(states)} states, but {len(labels)} labels")
+        raise FileFormatError(
+            f"it has {counted(len(states), 'state')}, but {counted(len(labels), 'label')}"
+        )
     return _by_name([(str(state), label) for state, label in zip(states, labels, strict=True)], chain)
 
 
@@ -91,7 +94,7 @@ def _from_csv(path: Path, chain: MarkovChain) -> Any:
             for record in filter(None, reader):
                 if len(record) != len(header):
                     raise FileFormatError(
-                        f"line {reader.line_num} has {len(record)} fields instead of {len(header)}"
+                        f"line {reader.line_num} has {counted(len(record), 'field')} instead of {len(header)}"
                     )
                 pairs.append((record[state_at], record[group_at]))
                 shares.append([record[place] for place in share_at])
@@ -140,25 +143,33 @@ def _in_order(pairs: Sequence[tuple[str, Any]], chain: MarkovChain) -> list[Any]
     names = [str(state) for state in chain.states]
     missing = [state for state in names if state not in label]
     if missing:
-        raise FileFormatError(f"the state {missing[0]!r} has no label ({len(missing)} such states)")
+        raise FileFormatError(f"the state {missing[0]!r} has no label{_such(missing)}")
     known = set(names)
     unknown = [state for state in label if state not in known]
     # A restricted chain is a part of the one that was labelled.
     if unknown and not chain.applied:
-        raise FileFormatError(f"the chain has no state {unknown[0]!r} ({len(unknown)} such states)")
+        raise FileFormatError(f"the chain has no state {unknown[0]!r}{_such(unknown)}")
     return [label[state] for state in names]
+
+
+def _such(states: Sequence[str]) -> str:
+    return f" ({len(states)} such states)" if len(states) > 1 else ""
 
 
 def _as_map(array: NDArray[Any], chain: MarkovChain) -> NDArray[Any]:
     if len(array) != chain.n_states:
-        raise FileFormatError(f"a map with {len(array)} rows, but the chain has {chain.n_states} states")
+        raise FileFormatError(
+            f"a map with {counted(len(array), 'row')}, but the chain has {counted(chain.n_states, 'state')}"
+        )
     return array
 
 
 def _as_numbers(labels: Sequence[Any], chain: MarkovChain) -> list[int]:
     """Turn labels of any kind into numbers of groups: 0, 1, ... stay, others count by first occurrence."""
     if len(labels) != chain.n_states:
-        raise FileFormatError(f"{len(labels)} labels, but the chain has {chain.n_states} states")
+        raise FileFormatError(
+            f"{counted(len(labels), 'label')}, but the chain has {counted(chain.n_states, 'state')}"
+        )
     empty = next((position for position, label in enumerate(labels) if label in ("", None)), None)
     if empty is not None:
         raise FileFormatError(f"label {empty + 1} is empty")

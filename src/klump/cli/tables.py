@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from klump.chain.wording import counted, shown
+
 if TYPE_CHECKING:
     from klump.aggregation import Aggregation, Costs
     from klump.chain import MarkovChain
@@ -17,6 +19,10 @@ if TYPE_CHECKING:
 # A matrix with more rows than this is no longer something to look at.
 _LARGEST_MATRIX = 12
 _MOST_SHARED = 10
+# Smaller numbers are what rounding leaves of zero.
+_ROUNDING = 1e-12
+# A remark that would have to be broken into lines shorter than this is left out.
+_SHORTEST_REMARK = 24
 _NAME, _VALUE = 16, 8
 _COST = "(1 - 2 beta) lumpability + beta predictability"
 _DELTA = "weighs D(Y||Y~) and R(X) - R(Y)"
@@ -40,7 +46,7 @@ def blocks(*parts: list[str]) -> list[str]:
 
 def heading(path: str, chain: MarkovChain) -> list[str]:
     """Say which chain this is about, and what was done to it."""
-    size = f"{path}: {chain.n_states} states, {chain.n_transitions} transitions"
+    size = f"{path}: {counted(chain.n_states, 'state')}, {counted(chain.n_transitions, 'transition')}"
     return [size, *chain.applied]
 
 
@@ -61,71 +67,74 @@ def groups(agg: Aggregation, width: int, *, full: bool = False) -> list[str]:
     return lines
 
 
-def costs(found: Costs, betas: Iterable[float]) -> list[str]:
+def costs(found: Costs, betas: Iterable[float], width: int) -> list[str]:
     """List the costs in bits, and what is kept."""
     return [
-        title(_row("costs", "bits", "")),
-        _row("lumpability", number(found.lumpability), "H(Y2|Y1) - H(Y2|X1)"),
-        _row("predictability", number(found.predictability), "I(X1;X2) - I(Y1;Y2)"),
-        _row("bottleneck", number(found.bottleneck), "I(X1;X2|Y2)"),
-        *(_row(f"cost at {beta:g}", number(found.at(beta)), _COST) for beta in betas),
-        _row("kept", percent(found.kept), f"of the {number(found.redundancy_rate)} bits of I(X1;X2)"),
+        title(f"{'costs':<{_NAME}}{'bits':>{_VALUE}}"),
+        *_row("lumpability", number(found.lumpability), "H(Y2|Y1) - H(Y2|X1)", width),
+        *_row("predictability", number(found.predictability), "I(X1;X2) - I(Y1;Y2)", width),
+        *_row("bottleneck", number(found.bottleneck), "I(X1;X2|Y2)", width),
+        *(line for beta in betas for line in _row(f"cost at {beta:g}", number(found.at(beta)), _COST, width)),
+        *_row("kept", percent(found.kept), f"of the {number(found.redundancy_rate)} bits of I(X1;X2)", width),
     ]
 
 
-def certificate(agg: Aggregation, horizon: int | None = None) -> list[str]:
+def certificate(
+    agg: Aggregation, width: int, horizon: int | None = None, lumpable: bool | None = None
+) -> list[str]:
     """List how far the groups are from a bisimulation; a stochastic map has no such certificate."""
     if agg.map.labels is None:
         return []
     found = agg.bisimulation
-    lines = [
-        title("certificate"),
-        _row("epsilon", number(found.epsilon), "how far a state's next group is off at most, exact"),
-    ]
+    rows = [("epsilon", number(found.epsilon), "the most between where a state and its group go next")]
+    if agg.original.is_irreducible:
+        void = "; above 1 it is void" if found.bound >= 1 else ""
+        rows += [
+            ("mean", number(found.mean), "the same on average"),
+            ("bound", number(found.bound), "on epsilon, by Proposition 1" + void),
+        ]
     if horizon is not None:
-        steps = f"{horizon} step{'s' * (horizon != 1)}"
-        remark = "how far the groups on the way are off at most"
-        lines.append(_row(steps, number(found.horizon(horizon)), remark))
-    if not agg.original.is_irreducible:
-        return lines
-    void = "; above 1 it is void" if found.bound >= 1 else ""
-    return [
-        *lines,
-        _row("bound", number(found.bound), "on epsilon, by Proposition 1" + void),
-        _row("mean", number(found.mean), "how far it is off on average"),
-    ]
+        bound = found.horizon(horizon)
+        remark = "at most between real and aggregated paths of groups"
+        void = "void: epsilon adds up to 1 or more in so many steps"
+        rows.append((counted(horizon, "step"), number(bound), remark if bound < 1 else void))
+    if lumpable is not None:
+        remark = "an exact lumping: the groups are a Markov chain" if lumpable else "the groups are no exact lumping"
+        rows.insert(0, ("lumpable", "yes" if lumpable else "no", remark))
+    header = _row("certificate", "", "total variation: 0 is the same law, 1 the farthest", width)
+    return [*map(title, header), *(line for row in rows for line in _row(*row, width))]
 
 
-def guarantees(found: Guarantees, simulated: MonteCarlo, betas: Iterable[float]) -> list[str]:
+def guarantees(found: Guarantees, simulated: MonteCarlo, betas: Iterable[float], width: int) -> list[str]:
     """List what is lost over all times, between bounds."""
 
-    def between(name: str, bracket: Bracket, remark: str) -> str:
+    def between(name: str, bracket: Bracket, remark: str) -> list[str]:
         values = (number(bracket.lower), number(bracket.upper), number(bracket.gap))
-        return _bracket(name, values, remark)
+        return _bracket(name, values, remark, width)
 
     error = number(simulated.standard_error + simulated.bias)
+    runs = f"from {counted(simulated.n_replicas, 'run')} of {counted(simulated.n_steps, 'step')}"
     return [
-        title(_bracket("guarantees", ("at least", "at most", "gap"), f"blocks of {found.block_length}")),
-        between("entropy rate", found.entropy_rate, "H(Y), new in each step"),
-        between("divergence", found.divergence, "D(Y||Y~) = H(Y2|Y1) - H(Y)"),
-        between("redundancy rate", found.redundancy_rate, "R(Y) = H(Y1) - H(Y)"),
-        *(between(f"delta at {beta:g}", found.delta(beta), _DELTA) for beta in betas),
+        *map(title, _bracket("guarantees", ("at least", "at most", "gap"), "bits a step", width)),
+        *between("entropy rate", found.entropy_rate, f"H(Y), from blocks of {found.block_length}"),
+        *between("divergence", found.divergence, "D(Y||Y~) = H(Y2|Y1) - H(Y)"),
+        *between("redundancy rate", found.redundancy_rate, "R(Y) = H(Y1) - H(Y)"),
+        *(line for beta in betas for line in between(f"delta at {beta:g}", found.delta(beta), _DELTA)),
         "",
-        title(
-            _bracket("simulation", ("about", "+-", ""), f"{simulated.n_replicas} x {simulated.n_steps} steps")
-        ),
-        _bracket("entropy rate", (number(simulated.entropy_rate), error, ""), "standard error"),
+        *map(title, _bracket("simulation", ("about", "+-", ""), "bits a step", width)),
+        *_bracket("entropy rate", (number(simulated.entropy_rate), error, ""), runs, width),
+        "+- is the standard error plus what the start may have left",
     ]
 
 
 def matrix(chain: MarkovChain, width: int) -> list[str]:
-    """Print the coarse transition matrix, if it is small."""
+    """Print the coarse transition matrix, if it is small and there is room for it."""
     k = chain.n_states
-    if k > _LARGEST_MATRIX:
+    digits = next((digits for digits in (4, 2) if 7 + (4 + digits) * k <= width), None)
+    if k > _LARGEST_MATRIX or digits is None:
         return []
     rows: Any = chain.transition_matrix
     rows = rows.toarray() if chain.is_sparse else rows
-    digits = 4 if 7 + 8 * k <= width else 2
     names = [f"{label:>{digits + 2}}" for label in range(k)]
     lines = [title("  ".join(["from\\to", *names]))]
     for label, row in enumerate(rows.tolist()):
@@ -181,6 +190,8 @@ def number(value: float) -> str:
     >>> number(0.41379), number(0.0000123), number(0.0), number(170.4598)
     ('0.4138', '1.2e-05', '0.0000', '170.5')
     """
+    if abs(value) < _ROUNDING:
+        value = 0.0
     if 0 < abs(value) < 0.0005 or abs(value) >= 99999:
         return f"{value:.1e}"
     return f"{value:.1f}" if abs(value) >= 100 else f"{value:.4f}"
@@ -189,16 +200,6 @@ def number(value: float) -> str:
 def percent(share: float) -> str:
     """Write a share as a percentage."""
     return f"{100 * share:.1f} %"
-
-
-def shown(state: Hashable) -> str:
-    """Write a state's name so that it can be told from its neighbours.
-
-    >>> shown("a"), shown(" "), shown(7), shown("")
-    ('a', "' '", '7', "''")
-    """
-    text = str(state)
-    return text if text.isprintable() and text and not any(map(str.isspace, text)) else repr(text)
 
 
 def listed(states: Sequence[Hashable], width: int) -> str:
@@ -228,13 +229,24 @@ def cell_len(text: str) -> int:
     return measured(text)
 
 
-def _row(name: str, value: str, remark: str) -> str:
-    return f"{name:<{_NAME}}{value:>{_VALUE}}  {remark}".rstrip()
+def _row(name: str, value: str, remark: str, width: int) -> list[str]:
+    return _remarked(f"{name:<{_NAME}}{value:>{_VALUE}}", remark, width)
 
 
-def _bracket(name: str, values: Sequence[str], remark: str) -> str:
+def _bracket(name: str, values: Sequence[str], remark: str, width: int) -> list[str]:
     columns = "".join(f"{value:>{_VALUE + 1}}" for value in values)
-    return f"{name:<{_NAME}}{columns}  {remark}".rstrip()
+    return _remarked(f"{name:<{_NAME}}{columns}", remark, width)
+
+
+def _remarked(start: str, remark: str, width: int) -> list[str]:
+    """Put a remark behind a row, on several lines if need be; where there is no room for that, it is left out."""
+    room = width - len(start) - 2
+    if len(remark) <= room:
+        return [f"{start}  {remark}".rstrip()]
+    if room < _SHORTEST_REMARK:
+        return [start.rstrip()]
+    first, *rest = textwrap.wrap(remark, room, break_on_hyphens=False)
+    return [f"{start}  {first}", *(" " * (len(start) + 2) + line for line in rest)]
 
 
 def _wrapped(first: str, words: Iterable[str], indent: str, width: int) -> list[str]:

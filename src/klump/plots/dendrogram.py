@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from klump.errors import InvalidArgumentError
-from klump.plots.figure import FAILED, TEXT, new_figure, tidy
+from klump.plots.figure import FAILED, PALETTE, TEXT, new_figure, tidy
+from klump.search.method import EQUAL
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -28,48 +29,83 @@ def dendrogram(tree: AggregationTree, n_states: int | None = None) -> Figure:
     tree
         What to draw.
     n_states
-        Colour the groups of this cut.
+        Give each group of this cut a colour; after twelve, colours repeat, but never side by side. Of a large tree
+        at most 100 groups can be seen.
     """
     from scipy.cluster import hierarchy
 
     if tree.n_leaves == 1:
         raise InvalidArgumentError("the tree has one leaf, so there are no mergers to draw")
     linkage = tree.linkage
-    cut = 0.0 if n_states is None else _height_of(tree, linkage[:, 2], n_states)
+    groups = _groups(tree, n_states)
     drawn = hierarchy.dendrogram(
         linkage,
         p=_MOST_LEAVES,
         truncate_mode="lastp" if tree.n_leaves > _MOST_LEAVES else None,
-        color_threshold=cut,
-        above_threshold_color=TEXT,
+        # Not colours yet, but which merger each branch is.
+        link_color_func=str,
         leaf_label_func=lambda leaf: _leaf_name(tree, linkage, leaf),
         no_plot=True,
     )
-    names = drawn["ivl"]
+    names, colours = drawn["ivl"], _colours(groups, drawn["leaves"])
     figure = new_figure(max(6.4, 0.17 * len(names)), 4.8)
+    figure.suptitle(_title(tree, n_states, len(names)), color=TEXT, fontsize=10)
     axes = figure.subplots()
-    _draw_branches(axes, drawn, cut)
-    upright = len(names) <= 40 and max(map(len, names)) <= 3
-    axes.set_xticks(
-        5.0 + 10.0 * np.arange(len(names)), names, rotation=0 if upright else 90, fontsize=8, color=TEXT
-    )
-    axes.tick_params(axis="x", length=0)
+    _draw_branches(axes, tree, drawn, colours)
+    _draw_cut(axes, linkage[:, 2], n_states)
+    _draw_names(axes, names, [colours[leaf] for leaf in drawn["leaves"]])
     cost = "I(X1;X2) - I(X2;Y1)" if tree.is_relaxed else rf"the cost at $\beta$ = {tree.beta:g}"
     axes.set_ylabel(f"added to {cost} (bits)")
+    if len(names) < tree.original.n_states:
+        axes.set_xlabel("in brackets: number of states")
     # What the mergers that are not drawn cost would fill most of the picture.
-    hidden = tree.n_leaves - _MOST_LEAVES
+    hidden, highest = tree.n_leaves - _MOST_LEAVES, linkage[-1, 2]
     floor = 0.97 * linkage[hidden - 1, 2] if hidden > 0 else 0.0
-    axes.set(xlim=(0.0, 10.0 * len(names)), ylim=(floor, linkage[-1, 2] + 0.05 * (linkage[-1, 2] - floor)))
+    # Where no merger costs anything there is still a tree to see.
+    axes.set(xlim=(0.0, 10.0 * len(names)), ylim=(floor, highest + 0.05 * (highest - floor) or 1.0))
     tidy(axes)
     return figure
 
 
-def _height_of(tree: AggregationTree, heights: NDArray[np.float64], n_states: int) -> float:
-    """Height between the merger that leaves so many groups and the next one."""
-    done = tree.n_leaves - tree.cut(n_states).n_states
-    before = heights[done - 1] if done else 0.0
-    after = heights[done] if done < len(heights) else 1.05 * before
-    return float((before + after) / 2.0)
+def _groups(tree: AggregationTree, n_states: int | None) -> NDArray[np.int64]:
+    """Number of the group that each node of the tree is, or lies within; -1 for nodes of several groups.
+
+    Heights do not say that: mergers that lower the cost stand as high as the one before.
+    """
+    n = tree.n_leaves
+    groups = np.full(2 * n - 1, -1)
+    if n_states is None:
+        return groups
+    labels = tree.cut(n_states).labels
+    if n_states > _MOST_LEAVES:
+        raise InvalidArgumentError(
+            f"n_states={n_states}: of this tree with {n:,} leaves the last {_MOST_LEAVES} groups are drawn; "
+            f"colour at most so many"
+        )
+    groups[tree.leaves] = labels
+    for step, pair in enumerate(tree.merges[: n - n_states]):
+        groups[n + step] = groups[pair[0]]
+    return groups
+
+
+def _colours(groups: NDArray[np.int64], leaves: list[int]) -> list[str]:
+    """Colour of each node: groups take theirs from left to right, so that neighbours never have the same."""
+    order = dict.fromkeys(int(groups[leaf]) for leaf in leaves if groups[leaf] >= 0)
+    colours = {group: PALETTE[place % len(PALETTE)] for place, group in enumerate(order)}
+    return [colours.get(int(group), TEXT) for group in groups]
+
+
+def _title(tree: AggregationTree, n_states: int | None, n_drawn: int) -> str:
+    n, leaves = tree.original.n_states, tree.n_leaves
+    found = f"{n:,} states" if leaves == n else f"{n:,} states, {leaves:,} groups to begin with"
+    if n_states is not None:
+        found += f", {n_states} groups in colour" if n_states > 1 else ", one group"
+    found += ", relaxed merging" if tree.is_relaxed else rf", $\beta$ = {tree.beta:g}"
+    if n_drawn < leaves:
+        found += f"\nonly the last {n_drawn - 1:,} of {leaves - 1:,} mergers are drawn"
+    if (tree.merge_costs[leaves - n_drawn :] < -EQUAL).any():
+        found += "\nmergers that lower the cost stand as high as the one before"
+    return found
 
 
 def _leaf_name(tree: AggregationTree, linkage: NDArray[np.float64], leaf: int) -> str:
@@ -81,8 +117,30 @@ def _leaf_name(tree: AggregationTree, linkage: NDArray[np.float64], leaf: int) -
     return name if name.strip() and name.isprintable() else repr(name)
 
 
-def _draw_branches(axes: Axes, drawn: dict[str, Any], cut: float) -> None:
-    for x, y, colour in zip(drawn["icoord"], drawn["dcoord"], drawn["color_list"], strict=True):
-        axes.plot(x, y, color=colour, linewidth=1.2)
-    if cut > 0.0:
-        axes.axhline(cut, color=FAILED, linewidth=0.9, linestyle=(0, (4, 3)))
+def _draw_branches(axes: Axes, tree: AggregationTree, drawn: dict[str, Any], colours: list[str]) -> None:
+    """Draw each merger as a bar on two legs; a leg has the colour of what it stands on."""
+    style: Any = {"linewidth": 1.2, "solid_capstyle": "projecting"}
+    for x, y, node in zip(drawn["icoord"], drawn["dcoord"], map(int, drawn["color_list"]), strict=True):
+        left, right = tree.merges[node - tree.n_leaves]
+        for child, leg in ((left, slice(0, 2)), (right, slice(2, 4))):
+            axes.plot(x[leg], y[leg], color=colours[child], zorder=2.2, **style)
+        # Bars of the same height lie on top of each other: those within a group are to be seen.
+        axes.plot(x[1:3], y[1:3], color=colours[node], zorder=2.0 if colours[node] == TEXT else 2.1, **style)
+
+
+def _draw_cut(axes: Axes, heights: NDArray[np.float64], n_states: int | None) -> None:
+    """Draw a line between the merger that leaves so many groups and the next, where one is higher than the other."""
+    if n_states is None or n_states == 1:
+        return
+    after = len(heights) + 1 - n_states
+    below, above = heights[after - 1] if after else 0.0, heights[after]
+    if above > below:
+        axes.axhline((below + above) / 2.0, color=FAILED, linewidth=0.9, linestyle=(0, (4, 3)))
+
+
+def _draw_names(axes: Axes, names: list[str], colours: list[str]) -> None:
+    upright = len(names) <= 40 and max(map(len, names)) <= 3
+    axes.set_xticks(5.0 + 10.0 * np.arange(len(names)), names, rotation=0 if upright else 90, fontsize=8)
+    for label, colour in zip(axes.get_xticklabels(), colours, strict=True):
+        label.set_color(colour)
+    axes.tick_params(axis="x", length=0)

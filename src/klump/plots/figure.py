@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from klump.errors import FileFormatError, InvalidArgumentError, MissingPackageError
@@ -16,6 +17,12 @@ if TYPE_CHECKING:
 # Distinguishable for colour-blind eyes, too; the same as in the pictures of the experiments.
 KLUMP, OUTSIDE, FAILED = "#0b6fa4", "#d9822b", "#8a8f98"
 TEXT, GRID = "#222222", "#dcdfe2"
+# For groups: neighbours differ in lightness as well as in hue, and all are dark enough for text.
+PALETTE = (
+    *("#0b6fa4", "#d9822b", "#1f7a3d", "#c2185b", "#6b4fc8", "#8a7a00"),
+    *("#00a39b", "#d32f2f", "#1b2f7f", "#6da32f", "#c46fd6", "#7a4522"),
+)
+_FORMATS = (".png", ".svg", ".pdf")
 
 
 def new_figure(width: float, height: float) -> Figure:
@@ -29,10 +36,10 @@ def new_figure(width: float, height: float) -> Figure:
 
 def save(figure: Figure, path: str | PathLike[str]) -> None:
     """Write a picture; the suffix of the path says in which format."""
+    if Path(path).suffix.lower() not in _FORMATS:
+        raise InvalidArgumentError(f"path={str(path)!r} must end in .png, .svg or .pdf")
     try:
         figure.savefig(path, dpi=160, facecolor="white")
-    except ValueError as error:
-        raise InvalidArgumentError(f"path={str(path)!r} must end in .png, .svg or .pdf") from error
     except OSError as error:
         raise FileFormatError(f"{path}: cannot be written: {error.strerror or error}") from error
 

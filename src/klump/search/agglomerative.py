@@ -19,7 +19,7 @@ from scipy import sparse
 
 from klump.chain import MarkovChain
 from klump.errors import InvalidArgumentError
-from klump.search.descent import cost_of
+from klump.search.descent import cost_of, scored
 from klump.search.method import Found, Labels, Record, Task
 
 Floats = NDArray[np.float64]
@@ -42,9 +42,7 @@ def agglomerative_relaxed(task: Task) -> Found:
 
 def _merged(task: Task, *, relaxed: bool) -> Found:
     record = merge_tree(task, relaxed=relaxed)
-    labels = labels_after(record, task.n_groups)
-    cost = cost_of(task.problem, labels, task.n_groups, task.beta) + task.offset(task.beta)
-    return Found(labels, cost, (cost,), record=record)
+    return scored(task, labels_after(record, task.n_groups), record)
 
 
 def labels_after(record: Record, n_groups: int) -> Labels:
@@ -71,7 +69,7 @@ def merge_tree(task: Task, *, relaxed: bool) -> Record:
     _check_room(task.chain, count, beta)
     joint = task.chain.joint.T if relaxed else task.chain.joint
     merging = Merging(joint, task.chain.stationary_distribution, leaf, beta)
-    cost = cost_of(task.problem, leaf, count, task.beta) + task.offset(task.beta)
+    cost = cost_of(task, leaf)
     for left in range(count - _CHUNK, -_CHUNK, -_CHUNK):
         merging.run(max(left, 1))
         done = count - max(left, 1)
@@ -95,7 +93,7 @@ def _check_room(chain: MarkovChain, count: int, beta: float) -> None:
     if needed > _ROOM:
         raise InvalidArgumentError(
             f"merging {count:,} groups one by one would take {needed / 1e9:.1f} GB; pass initial= with at most a few "
-            "thousand groups, for example the labels of aggregate(chain, 2000)"
+            "thousand groups, as another method finds them"
         )
 
 

@@ -6,13 +6,18 @@ from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
+from klump import information
+from klump.chain import MarkovChain
 from klump.search.kernels.tables import Problem
-from klump.search.method import Labels
+from klump.search.method import Found, Labels, Record, Task
 from klump.search.problem import make_table, make_work
 
 # A move must lower the cost by more than the rounding of the sums it is computed from.
 TOLERANCE = 1e-13
+# Tables for more groups than this would need more memory than they save time.
+_MANY_GROUPS = 1_000
 
 
 def descend(
@@ -41,11 +46,30 @@ def descend(
     return found, traces
 
 
-def cost_of(problem: Problem, labels: Labels, n_groups: int, beta: float) -> float:
-    """Cost of labels, up to a constant."""
+def cost_of(task: Task, labels: Labels) -> float:
+    """Cost of labels, in any number of groups, at the task's beta."""
     from klump.search.kernels import descent as kernels
 
-    return combined(kernels.build(problem, make_table(problem, labels, n_groups)), beta)
+    k = int(labels.max()) + 1
+    if k > _MANY_GROUPS:
+        return _cost_by_definition(task.chain, labels, task.beta)
+    table = make_table(task.problem, labels, k)
+    return combined(kernels.build(task.problem, table), task.beta) + task.offset(task.beta)
+
+
+def _cost_by_definition(chain: MarkovChain, labels: Labels, beta: float) -> float:
+    n = chain.n_states
+    weights = sparse.csr_array((np.ones(n), (np.arange(n), labels)))
+    joint = chain.joint @ weights
+    kept = information.mutual_information(weights.T @ joint)
+    lumpability = information.mutual_information(joint) - kept
+    return (1.0 - 2.0 * beta) * lumpability + beta * (chain.redundancy_rate - kept)
+
+
+def scored(task: Task, labels: Labels, record: Record | None = None) -> Found:
+    """What a method found that does not know its cost at the task's beta."""
+    cost = cost_of(task, labels)
+    return Found(labels, cost, (cost,), record=record)
 
 
 def combined(sums: tuple[float, float, float], beta: float) -> float:

@@ -27,7 +27,7 @@ from scipy import sparse
 
 from klump import information
 from klump.chain.validation import Matrix
-from klump.search.descent import cost_of, without_empty_groups
+from klump.search.descent import scored, without_empty_groups
 from klump.search.method import Found, Labels, Record, Task, better
 
 Floats = NDArray[np.float64]
@@ -66,12 +66,9 @@ def deterministic_annealing(task: Task) -> Found:
             "groups": np.array([split.n_states for split in splits], dtype=np.int64),
         },
     )
-    best = None
-    for candidate in (labels, task.initial):
-        if candidate is not None:
-            cost = cost_of(task.problem, candidate, k, task.beta) + task.offset(task.beta)
-            best = better(best, Found(candidate, cost, (cost,), record=record))
-    assert best is not None
+    best = scored(task, labels, record)
+    if task.initial is not None:
+        best = better(best, scored(task, task.initial, record))
     task.report(1, 1, best.cost)
     return best
 

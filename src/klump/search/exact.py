@@ -15,9 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from klump import information
-from klump.chain import MarkovChain
 from klump.chain.validation import Matrix
+from klump.search.descent import scored
 from klump.search.kernels.blocks import BLOCKS, Partition, Scratch, Transitions
 from klump.search.method import Found, Labels, Task
 
@@ -32,9 +31,9 @@ def exact(task: Task) -> Found:
     labels = refine(chain.transition_matrix, initial, task.tolerance).labels
     if not chain.is_irreducible:  # no stationary distribution, hence no cost
         return Found(labels, np.nan)
-    cost = _cost(chain, labels, task.beta)
-    task.report(1, 1, cost)
-    return Found(labels, cost, (cost,))
+    found = scored(task, labels)
+    task.report(1, 1, found.cost)
+    return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,13 +120,3 @@ def _by_first_state(labels: Labels) -> Labels:
     order = np.empty(len(first), dtype=np.int32)
     order[np.argsort(first)] = np.arange(len(first))
     return order[numbers.ravel()]
-
-
-def _cost(chain: MarkovChain, labels: Labels, beta: float) -> float:
-    """C_beta from its definition: the tables of the other methods would have k x k entries, and k may be large."""
-    n = chain.n_states
-    weights = sparse.csr_array((np.ones(n), (np.arange(n), labels)))
-    joint = chain.joint @ weights
-    kept = information.mutual_information(weights.T @ joint)
-    lumpability = information.mutual_information(joint) - kept
-    return (1.0 - 2.0 * beta) * lumpability + beta * (chain.redundancy_rate - kept)

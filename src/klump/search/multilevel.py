@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from klump.search.agglomerative import Merging, groups_after
-from klump.search.descent import TOLERANCE, combined, cost_of, random_labels, without_empty_groups
+from klump.search.descent import TOLERANCE, combined, random_labels, scored, without_empty_groups
 from klump.search.kernels.tables import Table
 from klump.search.method import EQUAL, Found, Labels, Task, best_until_interrupted, better
 from klump.search.problem import make_table, make_work
@@ -59,7 +59,11 @@ class _Search:
                 break
             current = other
             self._keep(current)
-        self._keep(self._settle(current.labels, task.beta, to_the_end=True))
+        settled = self._settle(current.labels, task.beta, to_the_end=True)
+        assert self.best is not None
+        if settled.cost <= self.best.cost + EQUAL:
+            self.best = settled
+        self._report()
 
     def _can_split(self) -> bool:
         """Whether groups are large enough to be split, and few enough to be merged (cubic in their number)."""
@@ -114,11 +118,13 @@ class _Search:
 
     def _keep(self, found: Found) -> None:
         """Remember the best by the target's cost."""
-        task = self.task
-        cost = cost_of(task.problem, found.labels, self.k, task.beta) + task.offset(task.beta)
-        self.best = better(self.best, Found(found.labels, cost, found.trace))
+        self.best = better(self.best, scored(self.task, found.labels))
+        self._report()
+
+    def _report(self) -> None:
+        assert self.best is not None
         self.steps += 1
-        task.report(min(self.steps, _CYCLES + 3), _CYCLES + 3, self.best.cost)
+        self.task.report(min(self.steps, _CYCLES + 3), _CYCLES + 3, self.best.cost)
 
 
 def embedded(task: Task, rng: np.random.Generator) -> Labels:

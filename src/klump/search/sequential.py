@@ -44,7 +44,7 @@ def _cost_at_target(task: Task, found: Found, beta: float) -> float:
     """Who watches wants the cost at the task's own beta."""
     if task.progress is None or beta == task.beta:
         return found.cost
-    return cost_of(task.problem, found.labels, task.n_groups, task.beta) + task.offset(task.beta)
+    return cost_of(task, found.labels)
 
 
 def _start(task: Task, key: int, number: int) -> Labels:

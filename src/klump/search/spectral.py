@@ -20,7 +20,7 @@ from scipy import sparse
 
 from klump import information
 from klump.chain.validation import Matrix
-from klump.search.descent import cost_of
+from klump.search.descent import scored
 from klump.search.method import EQUAL, Found, Labels, Task, best_until_interrupted, better
 
 Floats = NDArray[np.float64]
@@ -59,7 +59,7 @@ class _Bisection:
         # Of each cut: what it costs apart from the flow between groups, which alone depends on other groups.
         self.price = np.full(n, np.inf)
         self.signs = np.zeros(n, dtype=np.bool_)
-        self.best = None if task.initial is None else self._found(task.initial)
+        self.best = None if task.initial is None else scored(task, task.initial)
 
     def run(self) -> None:
         """Cut until there are k groups."""
@@ -69,13 +69,8 @@ class _Bisection:
         while len(self.begin) < task.n_groups:
             self._cut(self._cheapest())
             task.report(len(self.begin) - 1, task.n_groups, np.inf if self.best is None else self.best.cost)
-        self.best = better(self.best, self._found(self.labels))
+        self.best = better(self.best, scored(task, self.labels))
         task.report(task.n_groups, task.n_groups, self.best.cost)
-
-    def _found(self, labels: Labels) -> Found:
-        task = self.task
-        cost = cost_of(task.problem, labels, task.n_groups, task.beta) + task.offset(task.beta)
-        return Found(labels, cost, (cost,))
 
     def _sort(self, group: int) -> None:
         """Sort the members of a new group by their eigenvector, and price its cuts."""

@@ -147,9 +147,9 @@ def _points(X: Any) -> NDArray[np.float64]:
         )
     bad = np.flatnonzero(~np.isfinite(points).all(axis=1))
     if bad.size:
+        more = f" ({bad.size} such rows)" if bad.size > 1 else ""
         raise InvalidArgumentError(
-            f"X has a coordinate that is NaN or infinite in row {int(bad[0])} ({bad.size} such rows); "
-            "drop or impute them"
+            f"X has a coordinate that is NaN or infinite in row {int(bad[0])}{more}; drop or impute them"
         )
     return points
 

@@ -130,8 +130,9 @@ def _require_consistent(
     wrong = np.flatnonzero(np.abs(diagonal + exit_rates) > tolerance * exit_rates)
     if wrong.size:
         row = int(wrong[0])
+        more = f" ({wrong.size} such rows)" if wrong.size > 1 else ""
         raise InvalidArgumentError(
-            f"rates has {diagonal[row]:.12g} on the diagonal of row {row} ({wrong.size} such rows), "
+            f"rates has {diagonal[row]:.12g} on the diagonal of row {row}{more}, "
             f"but the other rates there sum to {exit_rates[row]:.12g}: "
             "the diagonal must be minus that sum, or all zero"
         )
