@@ -34,7 +34,7 @@ class AggregationTree:
     >>> [tree.cut(k).groups for k in (1, 2)]
     [[(0, 1, 2, 3)], [(0, 1), (2, 3)]]
     >>> tree.merge_costs.round(4)
-    array([0.0781, 0.0781, 0.2655])
+    array([0.052 , 0.002 , 0.2655])
     """
 
     original: MarkovChain

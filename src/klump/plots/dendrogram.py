@@ -39,7 +39,7 @@ def dendrogram(tree: AggregationTree, n_states: int | None = None) -> Figure:
     linkage = tree.linkage
     groups = _groups(tree, n_states)
     drawn = hierarchy.dendrogram(
-        linkage,
+        _counting_leaves(tree, linkage),
         p=_MOST_LEAVES,
         truncate_mode="lastp" if tree.n_leaves > _MOST_LEAVES else None,
         # Not colours yet, but which merger each branch is.
@@ -62,9 +62,19 @@ def dendrogram(tree: AggregationTree, n_states: int | None = None) -> Figure:
     hidden, highest = tree.n_leaves - _MOST_LEAVES, linkage[-1, 2]
     floor = 0.97 * linkage[hidden - 1, 2] if hidden > 0 else 0.0
     # Where no merger costs anything there is still a tree to see.
-    axes.set(xlim=(0.0, 10.0 * len(names)), ylim=(floor, highest + 0.05 * (highest - floor) or 1.0))
+    top = highest + 0.05 * (highest - floor) if highest > floor + EQUAL else floor + 1.0
+    axes.set(xlim=(0.0, 10.0 * len(names)), ylim=(floor, top))
     tidy(axes)
     return figure
+
+
+def _counting_leaves(tree: AggregationTree, linkage: NDArray[np.float64]) -> NDArray[np.float64]:
+    """SciPy takes leaves for the smallest there is, even those that are groups to begin with."""
+    n = tree.n_leaves
+    leaves = np.ones(2 * n - 1)
+    for step, pair in enumerate(tree.merges):
+        leaves[n + step] = leaves[pair].sum()
+    return np.column_stack([linkage[:, :3], leaves[n:]])
 
 
 def _groups(tree: AggregationTree, n_states: int | None) -> NDArray[np.int64]:
