@@ -18,7 +18,7 @@ def absorbing(tmp_path):
 
 def test_unknown_suffix(tmp_path):
     with pytest.raises(
-        FileFormatError, match=r"model.xlsx: the suffix '.xlsx' is not known; .* \.npz, \.mtx, "
+        FileFormatError, match=r"model.xlsx: the suffix '.xlsx' is not known; .* \.npz, \.npy, \.mtx, "
     ):
         klump.read_chain(tmp_path / "model.xlsx")
     with pytest.raises(FileFormatError, match=r"model: the suffix '' is not known"):

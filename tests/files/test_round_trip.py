@@ -23,6 +23,8 @@ def same_matrix(a, b):
 @pytest.mark.parametrize("suffix", MODULES)
 @pytest.mark.parametrize("kind", [np.array, sparse.csr_array], ids=["dense", "sparse"])
 def test_numbers_and_storage_survive(tmp_path, suffix, kind):
+    if suffix == ".npy" and kind is sparse.csr_array:
+        pytest.skip("has no room for a sparse matrix")
     chain = klump.MarkovChain(kind(P))
     path = tmp_path / f"model{suffix}"
     klump.write_chain(chain, path)
@@ -119,7 +121,7 @@ def test_cannot_be_written(tmp_path):
     ):
         klump.write_chain(P, tmp_path / "nowhere" / "model.csv")
     with pytest.raises(
-        FileFormatError, match=r"model\.xlsx: the suffix '\.xlsx' is not known; .*\.npz, \.mtx"
+        FileFormatError, match=r"model\.xlsx: the suffix '\.xlsx' is not known; .*\.npz, \.npy, \.mtx"
     ):
         klump.write_chain(P, tmp_path / "model.xlsx")
     chain = klump.MarkovChain(P, [1, "1", 2])

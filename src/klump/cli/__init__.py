@@ -18,6 +18,6 @@ __all__ = ["main"]
 def main() -> None:
     """Coarse-grain Markov chains, and say in bits, with guarantees, what was lost.
 
-    A chain is read from a file: .npz (an array, or a sparse matrix of SciPy), .mtx, .csv or .tsv (a matrix,
+    A chain is read from a file: .npz (an array, or a sparse matrix of SciPy), .npy, .mtx, .csv or .tsv (a matrix,
     or transitions under the header from,to,weight). Results go to stdout, progress to stderr.
     """

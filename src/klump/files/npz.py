@@ -70,7 +70,7 @@ def _require_archive(path: Path) -> None:
     if start.startswith(b"PK"):
         raise FileFormatError("the .npz archive is cut short; fetch or write it again")
     if start.startswith(b"\x93NUMPY"):
-        raise FileFormatError("this is a single .npy array, not an .npz archive; write it with numpy.savez")
+        raise FileFormatError("this is a single .npy array, not an .npz archive; rename it to .npy")
     text = all(byte >= 32 or byte in b"\t\r\n" for byte in start)
     kind = "a text file" if text else "something else"
     raise FileFormatError(f"this is {kind}, not an .npz archive; rename it to what it is (.csv, .mtx)")

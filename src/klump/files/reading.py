@@ -32,9 +32,9 @@ def read_chain(
     Parameters
     ----------
     path
-        The suffix says what the file is: ``.npz`` (an array of NumPy, or a sparse matrix of SciPy), ``.mtx``
-        (Matrix Market), ``.csv`` or ``.tsv`` (a square matrix, or one transition a line under the header
-        ``from,to,weight``); all but the first may be compressed (``.csv.gz``).
+        The suffix says what the file is: ``.npz`` (an array of NumPy, or a sparse matrix of SciPy), ``.npy``
+        (an array), ``.mtx`` (Matrix Market), ``.csv`` or ``.tsv`` (a square matrix, or one transition a line under the header
+        ``from,to,weight``); all but the first two may be compressed (``.csv.gz``).
     normalize
         Divide each row by its sum, for files of counts; otherwise rows must sum to 1.
     restrict, restart, initial

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 MODULES = {
     ".npz": "klump.files.npz",
+    ".npy": "klump.files.npy",
     ".mtx": "klump.files.matrix_market",
     ".mtx.gz": "klump.files.matrix_market",
     ".csv": "klump.files.csv_files",

@@ -20,7 +20,8 @@ def write_chain(chain: ChainLike, path: str | os.PathLike[str]) -> None:
         The chain, or anything that a chain can be built from.
     path
         Its suffix chooses the format: ``.npz`` keeps everything exactly; ``.csv`` and ``.tsv`` keep names as
-        text, and write a sparse chain as one transition a line; ``.mtx`` has no room for names.
+        text, and write a sparse chain as one transition a line; ``.mtx`` has no room for names, ``.npy`` for neither
+        names nor sparse chains.
 
     Examples
     --------

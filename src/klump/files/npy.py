@@ -1,0 +1,39 @@
+"""``.npy``: one array of NumPy. It has no room for the names of states, and none for a sparse matrix."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from klump.errors import FileFormatError, InvalidArgumentError
+from klump.files.registry import Contents
+
+if TYPE_CHECKING:
+    from klump.chain import MarkovChain
+
+
+def read(path: Path, *, add_up: bool) -> Contents:
+    """Read a dense matrix."""
+    try:
+        array = np.load(path, allow_pickle=False)
+    except EOFError as error:
+        raise FileFormatError("the file is empty") from error
+    except ValueError as error:
+        if "pickle" in str(error) or "Object arrays" in str(error):
+            raise FileFormatError("it is no .npy array of numbers; write it with numpy.save") from error
+        raise FileFormatError("the .npy array is cut short; fetch or write it again") from error
+    if not isinstance(array, np.ndarray):
+        array.close()
+        raise FileFormatError("this is an .npz archive, not a single array; rename it to .npz")
+    return Contents(array)
+
+
+def write(chain: MarkovChain, path: Path) -> None:
+    """Write the matrix of a dense chain without names."""
+    if chain.is_sparse or chain.has_names:
+        what = "a sparse matrix" if chain.is_sparse else "the names of the states"
+        raise InvalidArgumentError(f"a .npy file cannot hold {what}; write an .npz file instead")
+    with path.open("wb") as file:
+        np.save(file, chain.transition_matrix)
