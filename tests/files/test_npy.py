@@ -47,12 +47,12 @@ def test_damaged_and_mislabelled_files(tmp_path):
             klump.read_chain(path)
         assert str(caught.value).startswith(str(path))
     np.save(path, np.array([{"a": 1}], dtype=object), allow_pickle=True)
-    with pytest.raises(FileFormatError, match="no .npy array of numbers"):
+    with pytest.raises(FileFormatError, match=r"no \.npy array of numbers"):
         klump.read_chain(path)
     with path.open("wb") as file:
         np.savez(file, P=P)
     with pytest.raises(FileFormatError, match=r"rename it to \.npz"):
         klump.read_chain(path)
     np.save(path, np.ones(3))
-    with pytest.raises(klump.KlumpError, match="square|matrix"):
+    with pytest.raises(klump.KlumpError, match=r"square|matrix"):
         klump.read_chain(path)

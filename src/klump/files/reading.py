@@ -33,8 +33,8 @@ def read_chain(
     ----------
     path
         The suffix says what the file is: ``.npz`` (an array of NumPy, or a sparse matrix of SciPy), ``.npy``
-        (an array), ``.mtx`` (Matrix Market), ``.csv`` or ``.tsv`` (a square matrix, or one transition a line under the header
-        ``from,to,weight``); all but the first two may be compressed (``.csv.gz``).
+        (an array), ``.mtx`` (Matrix Market), ``.csv`` or ``.tsv`` (a square matrix, or one transition a line under
+        the header ``from,to,weight``); all but the first two may be compressed (``.csv.gz``).
     normalize
         Divide each row by its sum, for files of counts; otherwise rows must sum to 1.
     restrict, restart, initial
