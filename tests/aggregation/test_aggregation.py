@@ -111,10 +111,33 @@ def test_nearly_trivial_answers_say_so():
     assert trivial.kept < 0.05
     (note,) = trivial.notes
     assert note.startswith("nearly trivial")
-    assert "larger beta than 0.1" in note
     assert f"note: {note}" in str(trivial)
     # One group keeps nothing because nothing else was asked for.
     assert Aggregation.from_labels(P, [0, 0, 0, 0]).notes == ()
+
+
+@pytest.mark.parametrize(
+    ("method", "beta", "helps"),
+    [
+        ("auto", 0.1, True),
+        ("stochastic", 0.0, True),
+        ("auto", 1.0, False),
+        ("given", 0.1, False),
+        ("deterministic-annealing", 0.1, False),
+        ("agglomerative-relaxed", 0.1, False),
+        ("sklearn-spectral", 0.1, False),
+    ],
+)
+def test_a_larger_beta_is_advised_where_beta_steers_the_method(method, beta, helps):
+    P = np.full((4, 4), 0.25) + 0.2 * np.array([[1, -1, 0, 0], [-1, 1, 0, 0], [0, 0, 0, 0], [0, 0, 0, 0]])
+    (note,) = Aggregation(MarkovChain(P), as_mapping([0, 0, 1, 1], 4), beta, method).notes
+    assert note.endswith(f"from step to step{f'; try a larger beta than {beta:g}' if helps else ''}")
+
+
+def test_names_that_would_be_misread_are_quoted():
+    shown = str(Aggregation.from_labels(MarkovChain(P, states=[" ", "a b", "c"]), [0, 0, 0]))
+    assert shown.startswith("3 states in 1 group, ")
+    assert all(name in shown for name in ("' '", "'a b'", " c"))
 
 
 def test_notes_tell_what_was_applied_and_what_was_interrupted():

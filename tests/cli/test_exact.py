@@ -27,7 +27,7 @@ def die(tmp_path, monkeypatch):
 def test_printed(klump_cli, die, monkeypatch):
     monkeypatch.setenv("COLUMNS", "100")
     lines = klump_cli(f"{RUN} --initial-labels labels.csv --tolerance 1e-8").stdout.splitlines()
-    assert lines[1] == "5 groups at beta 0.5 (method exact, seed 0)"
+    assert lines[1] == "5 groups (method exact, tolerance 1e-08)"
     assert lines[3].split() == ["group", "states", "members"]
     members = {frozenset(line.split()[2:]) for line in lines[4:9]}
     assert members == set(map(frozenset, (["a"], ["b", "c"], ["d", "g"], ["e", "f"], "123456")))
@@ -62,7 +62,7 @@ def test_an_irreducible_chain_has_everything(klump_cli, die):
 
 def test_without_labels(klump_cli, die):
     printed = klump_cli(RUN).stdout
-    assert "1 group at" in printed
+    assert "\n1 group (method exact, tolerance 1e-10)\n" in printed
     assert "note: trivial: one group of all states is always an exact lumping" in printed
 
 

@@ -47,9 +47,10 @@ def test_shares_follow_the_names_of_the_states(run, tmp_path):
     run("aggregate chain.csv -k 2 --method stochastic -q -o answer.csv")
     header, *rows = (tmp_path / "answer.csv").read_text().splitlines()
     (tmp_path / "turned.csv").write_text("\n".join([header, *rows[::-1]]) + "\n")
-    assert run("score chain.csv turned.csv --json").replace("turned", "answer").split('"at"')[1] == run(
-        "score chain.csv answer.csv --json"
-    ).split('"at"')[1]
+    assert (
+        run("score chain.csv turned.csv --json").replace("turned", "answer").split('"at"')[1]
+        == run("score chain.csv answer.csv --json").split('"at"')[1]
+    )
 
 
 @pytest.mark.parametrize(

@@ -261,7 +261,8 @@ class Aggregation:
             notes.append(
                 f"nearly trivial: the groups keep only {self.kept:.1%} of what one step tells about the next, so the "
                 "aggregated chain is almost independent from step to step"
-                + f"; try a larger beta than {self.beta:g}" * advice
+                + f"; try a larger beta than {self.beta:g}"
+                * advice
             )
         if self.interrupted:
             notes.append("interrupted: this is the best found until then")

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import click
 
 from klump.cli.commands import ChainCommand
-from klump.cli.inputs import ChainInput
+from klump.cli.inputs import ChainInput, file_record
 from klump.cli.options import (
     chain_options,
     n_states_option,
@@ -15,6 +17,7 @@ from klump.cli.options import (
     printing_options,
     search_options,
 )
+from klump.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
     from klump.aggregation import Aggregation
@@ -37,6 +40,29 @@ def _check_number(n_states: int | None, method: str) -> None:
         raise click.UsageError("Missing option '-k' / '--n-states': how many groups")
     if n_states is not None and method in FINDS_NUMBER:
         raise click.UsageError(f"-k is not for --method {method}, which finds the number of groups itself")
+
+
+def _check_tolerance(tolerance: float | None, method: str) -> float | None:
+    if method != "exact":
+        if tolerance is not None:
+            raise click.UsageError(f"--tolerance is not for --method {method}; only exact takes one")
+        return None
+    from klump.aggregation.question import TOLERANCE
+
+    return TOLERANCE if tolerance is None else tolerance
+
+
+@contextmanager
+def _about_labels(path: str | None) -> Iterator[None]:
+    """Say --initial-labels, and name its file, where Python says initial; --initial is another option."""
+    try:
+        yield
+    except InvalidArgumentError as error:
+        start = f"{path}: --initial-labels "
+        message = str(error).replace("initial=", "--initial-labels")
+        if message.startswith("initial "):
+            message = start + message.removeprefix("initial ")
+        raise InvalidArgumentError(message) from error
 
 
 @click.command("aggregate", cls=ChainCommand)
@@ -69,9 +95,7 @@ def _check_number(n_states: int | None, method: str) -> None:
     "--tolerance",
     metavar="T",
     type=click.FloatRange(0.0, 1.0),
-    default=1e-10,
-    show_default=True,
-    help="How far probabilities may differ that exact takes for equal.",
+    help="How far probabilities may differ that exact takes for equal.  [default: 1e-10]",
 )
 @search_options
 @click.option("--full", is_flag=True, help="List all members of every group.")
@@ -83,7 +107,7 @@ def command(
     beta: float,
     method: str,
     initial_labels: str | None,
-    tolerance: float,
+    tolerance: float | None,
     n_init: int,
     seed: int,
     jobs: int | None,
@@ -94,13 +118,14 @@ def command(
 ) -> None:
     """Group the states of the chain in FILE, and say what is lost."""
     _check_number(n_states, method)
+    tolerance = _check_tolerance(tolerance, method)
     from klump.cli import progress, records
     from klump.cli.labels import read_labels
     from klump.cli.results import deliver
 
     chain = source.read()
     initial = None if initial_labels is None else read_labels(initial_labels, chain)
-    with progress.search_progress(quiet=quiet) as shown:
+    with progress.search_progress(quiet=quiet) as shown, _about_labels(initial_labels):
         from klump import aggregation
 
         agg = aggregation.aggregate(
@@ -121,27 +146,35 @@ def command(
             chain,
             seed=seed,
             method=agg.method,
+            n_init=n_init,
+            tolerance=tolerance,
+            initial_labels_input=None if initial_labels is None else file_record(initial_labels),
             states=[records.name(state) for state in chain.states],
             **records.aggregation(agg),
         )
-    lines = None if as_json else _lines(source, agg, seed, full=full)
+    lines = None if as_json else _lines(source, agg, seed, tolerance, full=full)
     deliver(agg, document, lines, output, quiet=quiet)
 
 
-def _lines(source: ChainInput, agg: Aggregation, seed: int, *, full: bool) -> list[str]:
+def _lines(
+    source: ChainInput, agg: Aggregation, seed: int, tolerance: float | None, *, full: bool
+) -> list[str]:
+    from klump.chain.wording import counted
     from klump.cli import tables
 
     width = tables.terminal_width()
-    k = agg.n_states
+    how = f"at beta {agg.beta:g} (method {agg.method}, seed {seed})"
+    if tolerance is not None:
+        how = f"(method {agg.method}, tolerance {tolerance:g})"
     return tables.blocks(
         [
             *tables.heading(source.path, agg.original),
-            f"{k} group{'s' * (k > 1)} at beta {agg.beta:g} (method {agg.method}, seed {seed})",
+            f"{counted(agg.n_states, 'group')} {how}",
         ],
         tables.groups(agg, width, full=full),
         tables.shares(agg, full=full),
-        tables.costs(agg.costs, [agg.beta]) if agg.original.is_irreducible else [],
-        tables.certificate(agg),
+        tables.costs(agg.costs, [agg.beta], width) if agg.original.is_irreducible else [],
+        tables.certificate(agg, width),
         tables.matrix(agg.chain, width),
         tables.notes(agg, width),
     )

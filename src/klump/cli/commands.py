@@ -77,7 +77,8 @@ class ChainCommand(PlainCommand):
 
     def explained(self, message: str, ctx: click.Context) -> str:
         """Name the file, and options instead of arguments."""
-        return about_file(message, [ctx.params[name] for name in ("file", "labels") if name in ctx.params])
+        files = (ctx.params.get(name) for name in ("file", "labels", "initial_labels"))
+        return about_file(message, [path for path in files if path is not None])
 
 
 def about_file(message: str, paths: list[str]) -> str:

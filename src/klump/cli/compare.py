@@ -106,6 +106,7 @@ def command(
     """
     if no_outside and outside is not None:
         raise click.UsageError("--outside names tools and --no-outside wants none; leave one of them out")
+    _check_tools(outside or [])
     _check_picture(output)
     from klump.cli import progress, records
 
@@ -137,15 +138,34 @@ def command(
         if not quiet:
             click.echo(f"klump: saved {output}", err=True)
     if compared.interrupted:
-        click.echo("klump: interrupted: this is what was finished so far", err=True)
+        if as_json:  # the table says so itself
+            click.echo("klump: interrupted: this is what was finished so far", err=True)
         click.get_current_context().exit(INTERRUPTED)
+    if len(compared.failures) == len(compared):
+        _fail("every method failed; the rows say why")
+
+
+def _fail(message: str) -> None:
+    click.echo(f"klump: error: {message}", err=True)
+    click.get_current_context().exit(1)
+
+
+def _check_tools(names: list[str]) -> None:
+    """Insist on tools that were asked for by name; by default those that are not there are left out."""
+    if not names:
+        return
+    from klump.comparison.outside import OUTSIDE
+
+    for name in names:
+        if not OUTSIDE[name].installed:
+            package = OUTSIDE[name].package
+            _fail(f"--outside {name} needs {package}, which is not installed: pip install {package}")
 
 
 def _check_picture(output: str | None) -> None:
     """Say before the search, not after it, that there will be no picture."""
     if output is not None and Path(output).suffix.lower() in _PICTURES and find_spec("matplotlib") is None:
-        click.echo("klump: error: pictures need matplotlib: pip install 'klump[plots]'", err=True)
-        click.get_current_context().exit(1)
+        _fail("pictures need matplotlib: pip install 'klump[plots]'")
 
 
 def _lines(source: ChainInput, compared: Comparison) -> list[str]:

@@ -80,6 +80,7 @@ def _period(chain: MarkovChain) -> int:
 
 
 def _lines(source: ChainInput, chain: MarkovChain, facts: dict[str, Any]) -> list[str]:
+    from klump.chain.wording import shown
     from klump.cli import tables
 
     width = tables.terminal_width()
@@ -101,8 +102,8 @@ def _lines(source: ChainInput, chain: MarkovChain, facts: dict[str, Any]) -> lis
         ("redundancy", f"{tables.number(facts['redundancy_rate'])} bits, I(X1;X2)"),
         (
             "stationary",
-            f"from {low['probability']:.3g} ({tables.shown(low['state'])}) "
-            f"to {high['probability']:.3g} ({tables.shown(high['state'])})",
+            f"from {low['probability']:.3g} ({shown(low['state'])}) "
+            f"to {high['probability']:.3g} ({shown(high['state'])})",
         ),
     ]
     return [tables.title(source.path), *chain.applied, *tables.facts(rows)]

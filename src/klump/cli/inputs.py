@@ -35,8 +35,7 @@ class ChainInput:
     def record(self, chain: MarkovChain) -> dict[str, Any]:
         """Say what was read, for JSON."""
         return {
-            "path": self.path,
-            "sha256": sha256(self.path),
+            **file_record(self.path),
             "n_states": chain.n_states,
             "n_transitions": chain.n_transitions,
             "normalize": self.normalize,
@@ -44,7 +43,7 @@ class ChainInput:
         }
 
 
-def sha256(path: str) -> str:
-    """Hash a file."""
+def file_record(path: str) -> dict[str, str]:
+    """Say which file it was, for JSON: where it is, and the hash of what is in it."""
     with open(path, "rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+        return {"path": path, "sha256": hashlib.file_digest(file, "sha256").hexdigest()}

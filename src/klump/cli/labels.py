@@ -75,9 +75,7 @@ def _from_json(path: Path, chain: MarkovChain) -> Any:
     if not isinstance(states, list):
         return _as_numbers(labels, chain)
     if len(states) != len(labels):
-        raise FileFormatError(
-            f"it has {counted(len(states), 'state')}, but {counted(len(labels), 'label')}"
-        )
+        raise FileFormatError(f"it has {counted(len(states), 'state')}, but {counted(len(labels), 'label')}")
     return _by_name([(str(state), label) for state, label in zip(states, labels, strict=True)], chain)
 
 

@@ -78,6 +78,7 @@ def command(
             source,
             chain,
             seed=seed,
+            n_init=n_init,
             n_states=n_states,
             betas=list(found.betas),
             states=[records.name(state) for state in chain.states],
@@ -88,6 +89,7 @@ def command(
 
 
 def _lines(source: ChainInput, path: AggregationPath, seed: int) -> list[str]:
+    from klump.chain.wording import counted
     from klump.cli import tables
 
     first = next(iter(path))
@@ -103,10 +105,9 @@ def _lines(source: ChainInput, path: AggregationPath, seed: int) -> list[str]:
         for agg in path
     ]
     columns = ("beta", "cost", "lumpability", "predictability", "kept", "epsilon")
-    k = first.chain.n_states
     return [
         *tables.heading(source.path, first.original),
-        f"{k} group{'s' * (k > 1)} for each beta (seed {seed}); costs in bits",
+        f"{counted(first.n_states, 'group')} for each beta (seed {seed}); costs in bits",
         "",
         *tables.table(columns, rows),
     ]

@@ -12,6 +12,8 @@ from typing import Any, Self
 
 import click
 
+from klump.chain.wording import counted
+
 # Work that is over sooner than this needs no progress bar.
 _PATIENCE = 1.0
 
@@ -23,6 +25,8 @@ class Bars:
 
     A subclass says what stands in a line, and what is said at the end where stderr is not a terminal.
     """
+
+    compiled = False
 
     def __init__(self, *, quiet: bool, patience: float = _PATIENCE, console: Any = None) -> None:
         self._quiet = quiet
@@ -125,8 +129,9 @@ class SearchProgress(Bars):
     def _conclude(self, seconds: float) -> None:
         if seconds >= self._patience:
             state = self._states["searching"]
-            steps, best = state["completed"], state["best"]
-            self.say(f"klump: searched for {seconds:.1f} s, {steps} steps, best cost {best}")
+            compiling = " (with compilation)" * self.compiled
+            steps = counted(state["completed"], "step")
+            self.say(f"klump: searched for {seconds:.1f} s{compiling}, {steps}, best cost {state['best']}")
 
 
 class ExperimentProgress(Bars):
@@ -244,7 +249,7 @@ def compilation_announced(progress: Bars) -> Iterator[None]:
 
         def on_start(self, event: Any) -> None:
             if not self.announced:
-                self.announced = True
+                self.announced = progress.compiled = True
                 progress.say(_COMPILING)
 
         def on_end(self, event: Any) -> None:

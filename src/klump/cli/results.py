@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def deliver(
     result: Aggregation | AggregationPath,
     document: dict[str, Any],
-    lines: Iterable[str] | None,
+    lines: Sequence[str] | None,
     output: str | None,
     *,
     quiet: bool,
@@ -32,7 +32,8 @@ def deliver(
         if not quiet:
             click.echo(f"klump: saved {output}", err=True)
     if result.interrupted:
-        click.echo("klump: interrupted: this is the best found so far", err=True)
+        if not any("interrupted:" in line for line in lines or ()):
+            click.echo("klump: interrupted: this is the best found so far", err=True)
         click.get_current_context().exit(INTERRUPTED)
 
 

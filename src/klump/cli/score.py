@@ -6,10 +6,12 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import click
+from click.core import ParameterSource
 
 from klump.cli.commands import ChainCommand
-from klump.cli.inputs import ChainInput, sha256
+from klump.cli.inputs import ChainInput, file_record
 from klump.cli.options import chain_options, printing_options, seed_option
+from klump.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
     from klump.aggregation import Aggregation
@@ -53,6 +55,7 @@ def command(
     LABELS is a .csv with the columns state,group, a .json list (or klump's own --json), a .npy array, an
     aggregation that klump saved as .npz, or a text file with a label in each line.
     """
+    _check_seed(guarantees=guarantees)
     from klump.cli import progress, records
     from klump.cli.labels import read_labels
 
@@ -62,12 +65,21 @@ def command(
         from klump.aggregation import Aggregation
 
         agg = Aggregation.from_labels(chain, given, beta=betas[0])
+        lumpable = _lumpable(agg)
+        if horizon is not None and lumpable is None:
+            raise InvalidArgumentError(
+                f"{labels}: a soft map has no certificate for --horizon {horizon}; leave it out, or give each state "
+                "one group"
+            )
         document = records.document(
             "score",
             source,
             chain,
-            labels_input={"path": labels, "sha256": sha256(labels)},
-            at=[{"beta": beta, "cost": agg.costs.at(beta)} for beta in betas],
+            labels_input=file_record(labels),
+            lumpable=lumpable,
+            at=[
+                {"beta": beta, "cost": agg.costs.at(beta) if chain.is_irreducible else None} for beta in betas
+            ],
             states=[records.name(state) for state in chain.states],
             **records.aggregation(agg),
         )
@@ -79,7 +91,20 @@ def command(
     if as_json:
         click.echo(records.written(document))
         return
-    click.echo("\n".join(_lines(source, labels, agg, betas, horizon, over_time)))
+    click.echo("\n".join(_lines(source, labels, agg, betas, horizon, lumpable, over_time)))
+
+
+def _check_seed(*, guarantees: bool) -> None:
+    given = click.get_current_context().get_parameter_source("seed") is ParameterSource.COMMANDLINE
+    if given and not guarantees:
+        raise click.UsageError("--seed is for the simulation of --guarantees; pass them together")
+
+
+def _lumpable(agg: Aggregation) -> bool | None:
+    """Whether the groups are an exact lumping; nobody knows of a soft map."""
+    from klump.aggregation import is_lumpable
+
+    return None if agg.map.labels is None else is_lumpable(agg.original, agg.map.labels)
 
 
 def _over_time(agg: Aggregation, seed: int, *, quiet: bool) -> tuple[Guarantees, MonteCarlo]:
@@ -96,15 +121,17 @@ def _lines(
     agg: Aggregation,
     betas: tuple[float, ...],
     horizon: int | None,
+    lumpable: bool | None,
     over_time: tuple[Guarantees, MonteCarlo] | None,
 ) -> list[str]:
+    from klump.chain.wording import counted
     from klump.cli import tables
 
-    k = agg.chain.n_states
+    width = tables.terminal_width()
     return tables.blocks(
-        [*tables.heading(source.path, agg.original), f"{labels}: {k} group{'s' * (k > 1)}"],
-        tables.costs(agg.costs, betas),
-        tables.certificate(agg, horizon),
-        [] if over_time is None else tables.guarantees(*over_time, betas),
-        tables.notes(agg, tables.terminal_width()),
+        [*tables.heading(source.path, agg.original), f"{labels}: {counted(agg.n_states, 'group')}"],
+        tables.costs(agg.costs, betas, width) if agg.original.is_irreducible else [],
+        tables.certificate(agg, width, horizon, lumpable),
+        [] if over_time is None else tables.guarantees(*over_time, betas, width),
+        tables.notes(agg, width),
     )

@@ -99,9 +99,13 @@ def certificate(
         void = "void: epsilon adds up to 1 or more in so many steps"
         rows.append((counted(horizon, "step"), number(bound), remark if bound < 1 else void))
     if lumpable is not None:
-        remark = "an exact lumping: the groups are a Markov chain" if lumpable else "the groups are no exact lumping"
+        remark = (
+            "an exact lumping: the groups are a Markov chain"
+            if lumpable
+            else "the groups are no exact lumping"
+        )
         rows.insert(0, ("lumpable", "yes" if lumpable else "no", remark))
-    header = _row("certificate", "", "total variation: 0 is the same law, 1 the farthest", width)
+    header = _row("certificate", "", "total variation, 0 to 1", width)
     return [*map(title, header), *(line for row in rows for line in _row(*row, width))]
 
 
@@ -123,7 +127,7 @@ def guarantees(found: Guarantees, simulated: MonteCarlo, betas: Iterable[float],
         "",
         *map(title, _bracket("simulation", ("about", "+-", ""), "bits a step", width)),
         *_bracket("entropy rate", (number(simulated.entropy_rate), error, ""), runs, width),
-        "+- is the standard error plus what the start may have left",
+        "+- is the standard error plus the possible bias",
     ]
 
 
