@@ -25,7 +25,12 @@ ROOMS = [
 ]
 # Lazily, inside functions: what builds finished chains for the user stands in sources, but calls the chain; and
 # results can plot themselves.
-ALLOWED_BACK = {("sources", "chain"), ("aggregation", "plots"), ("comparison", "plots")}
+ALLOWED_BACK = {
+    ("sources", "chain"),
+    ("aggregation", "plots"),
+    ("clustering", "plots"),
+    ("comparison", "plots"),
+}
 HEAVY = {"numba", "sklearn", "matplotlib", "rich", "joblib", "pandas", "networkx"}
 
 

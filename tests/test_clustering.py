@@ -81,7 +81,8 @@ def test_options_reach_the_search():
         ({"relaxation": 2.0}, "relaxation=2.0"),
         ({"relaxation": "slow"}, "relaxation='slow'"),
         ({"beta": 2}, "beta=2"),
-        ({"points": [1.0, 2.0]}, "two dimensions"),
+        ({"points": [1.0, 2.0]}, r"^points must have two dimensions .* pass points\.reshape\(-1, 1\)$"),
+        ({"points": [[1.0], [np.nan], [2.0]]}, "^points has a coordinate .* in row 1"),
         (
             {"points": CLOUDS * [1e4, 1] + CLOUD[:, None] * [1e9, 0], "walk": "similarity"},
             "n_neighbors=15 .* walk='n",
@@ -93,6 +94,23 @@ def test_bad_questions_get_one_clear_error(arguments, message):
     with pytest.raises(InvalidArgumentError, match=message) as caught:
         klump.cluster(**{"points": CLOUDS, "n_clusters": 3, **arguments})
     assert "\n" not in str(caught.value)
+
+
+@WALKS
+def test_the_index_of_a_table_names_the_points(walk):
+    pandas = pytest.importorskip("pandas")
+    names = [f"point {number}" for number in range(90)]
+    answer = klump.cluster(pandas.DataFrame(CLOUDS, index=names), 3, walk=walk, n_init=2)
+    assert answer.original.states == tuple(names)
+    assert {name for group in answer.groups for name in group} == set(names)
+    assert np.array_equal(answer.labels, klump.cluster(CLOUDS, 3, walk=walk, n_init=2).labels)
+
+
+@pytest.mark.parametrize("index", [range(90), [0] * 90], ids=["numbers", "duplicates"])
+def test_an_index_that_names_nothing_is_left_out(index):
+    pandas = pytest.importorskip("pandas")
+    answer = klump.cluster(pandas.DataFrame(CLOUDS, index=list(index)), 3, n_init=1)
+    assert not answer.original.has_names
 
 
 # The walk between neighbours
@@ -250,6 +268,13 @@ def test_a_chain_without_groups_has_no_plateau():
     ring = 0.5 * np.roll(np.eye(40), 1, axis=1) + 0.25 * np.roll(np.eye(40), -1, axis=1) + 0.25 * np.eye(40)
     for chain in (ring, random_chain(40, random_state=0), 0.99 * np.eye(40) + 0.01 * ring):
         assert klump.relaxation_curve(chain).plateau is None
+
+
+def test_curves_have_a_short_repr():
+    chain, _ = block_chain((10, 10, 10, 10), alpha=0.9999, random_state=1)
+    curve = klump.relaxation_curve(chain)
+    assert len(repr(curve)) < 90
+    assert f"after {curve.steps[-1]:,}, plateau=4)" in repr(curve)
 
 
 def test_curves_are_for_small_chains():

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +16,9 @@ from klump.chain import ChainLike, MarkovChain, as_chain
 from klump.chain.powers import STATES, product
 from klump.errors import InvalidArgumentError
 from klump.search.method import Progress
+
+if TYPE_CHECKING:
+    from os import PathLike
 
 # Where a curve ends: what is left is a millionth of what there was, or so many doublings have been seen.
 _FORGOTTEN, _DOUBLINGS = 1e-6, 50
@@ -36,6 +40,32 @@ class RelaxationCurve:
     plateau: int | None
     """Steps after which a doubling costs least, between a fast loss and the final one; None if there is no such."""
 
+    def plot(self, path: str | PathLike[str] | None = None) -> Any:
+        """Draw the curve; needs matplotlib (the extra ``klump[plots]``).
+
+        Parameters
+        ----------
+        path
+            Where to save the picture; its suffix (.png, .svg, .pdf) decides on the format.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+        """
+        from klump import plots
+
+        figure = plots.relaxation(self)
+        if path is not None:
+            plots.save(figure, path)
+        return figure
+
+    def __repr__(self) -> str:
+        first, last = self.information[[0, -1]]
+        return (
+            f"RelaxationCurve({first:.4g} bits after 1 step, {last:.2g} after {self.steps[-1]:,}, "
+            f"plateau={self.plateau})"
+        )
+
 
 def cluster(
     points: Any,
@@ -56,7 +86,8 @@ def cluster(
     Parameters
     ----------
     points
-        An array of shape (n_points, n_features).
+        An array of shape (n_points, n_features). The index of a pandas DataFrame names the points, unless two of
+        them have the same entry.
     n_clusters
         The number of clusters wanted.
     beta
@@ -64,7 +95,9 @@ def cluster(
         the walk goes next, 1 (as Tishby and Slonim) groups that tell most about where it came from.
     walk
         ``"neighbors"``: to one of the nearest neighbours, a sparse chain. ``"similarity"``: to any point, near ones
-        preferred, a dense chain (the paper's).
+        preferred, a dense chain. The latter is the paper's walk, and therefore what
+        :meth:`MarkovChain.from_points` makes unless told otherwise; here the former is the default, because it needs
+        memory for each point instead of each pair, and clouds far apart are clusters, not an error.
     n_neighbors
         Neighbours of a point; for ``"similarity"`` those that set the scale.
     relaxation
@@ -83,7 +116,7 @@ def cluster(
     >>> cluster([[0.0], [0.1], [0.3], [5.0], [5.1], [5.3]], 2, n_neighbors=2).labels
     array([0, 0, 0, 1, 1, 1], dtype=int32)
     """
-    chain = MarkovChain.from_points(points, n_neighbors, walk=walk)
+    chain = _walk(points, n_neighbors, walk)
     if not chain.is_irreducible:  # the similarity of points far apart is 0
         raise InvalidArgumentError(
             f"n_neighbors={n_neighbors} sets a scale on which the points fall into {chain.classes.n_classes} clouds "
@@ -105,6 +138,22 @@ def cluster(
         n_jobs,
         progress=progress,
     )
+
+
+def _walk(points: Any, n_neighbors: int, walk: Any) -> MarkovChain:
+    try:
+        return MarkovChain.from_points(points, n_neighbors, walk=walk, states=_names(points))
+    except InvalidArgumentError as error:
+        # It calls the points X, as those who have a matrix of them do.
+        raise InvalidArgumentError(re.sub(r"\bX\b", "points", str(error))) from error
+
+
+def _names(points: Any) -> list[Any] | None:
+    """What a table calls its rows, if these names tell them apart and are more than their numbers."""
+    if not (hasattr(points, "index") and hasattr(points, "columns")):
+        return None
+    names = list(points.index)
+    return names if len(set(names)) == len(names) and names != list(range(len(names))) else None
 
 
 def _steps(chain: MarkovChain, relaxation: Any) -> int:

@@ -7,5 +7,6 @@ pyplot is touched.
 from klump.plots.comparison import comparison
 from klump.plots.dendrogram import dendrogram
 from klump.plots.figure import FAILED, KLUMP, OUTSIDE, new_figure, save
+from klump.plots.relaxation import relaxation
 
-__all__ = ["FAILED", "KLUMP", "OUTSIDE", "comparison", "dendrogram", "new_figure", "save"]
+__all__ = ["FAILED", "KLUMP", "OUTSIDE", "comparison", "dendrogram", "new_figure", "relaxation", "save"]

@@ -1,0 +1,42 @@
+"""The picture of how a chain forgets."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from klump.plots.figure import FAILED, GRID, KLUMP, TEXT, new_figure, tidy
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from klump.clustering import RelaxationCurve
+
+
+def relaxation(curve: RelaxationCurve) -> Figure:
+    """Draw what a chain remembers against the logarithm of the steps, and the plateau if there is one."""
+    figure = new_figure(6.4, 4.0)
+    axes = figure.subplots()
+    style: Any = {"linewidth": 1.4, "marker": "o", "markersize": 4, "clip_on": False, "zorder": 3}
+    axes.plot(curve.steps, curve.information, color=KLUMP, **style)
+    if curve.plateau is None:
+        axes.set_title("no plateau", color=TEXT, fontsize=10)
+    else:
+        height = float(curve.information[curve.steps == curve.plateau][0])
+        axes.axhline(height, color=FAILED, linewidth=0.9, linestyle=(0, (4, 3)), zorder=1)
+        ring: Any = {"marker": "o", "markersize": 10, "markerfacecolor": "none", "markeredgewidth": 1.4}
+        axes.plot([curve.plateau], [height], color=TEXT, **ring)
+        axes.set_title(
+            f"plateau at {curve.plateau:,} step{'s' * (curve.plateau > 1)}: {height:.2f} bits, as much as "
+            f"{2.0**height:.3g} equally likely groups",
+            color=TEXT,
+            fontsize=10,
+        )
+    axes.set_xscale("log", base=2)
+    # Room on both sides, even for a chain that forgets everything at once.
+    axes.set_xlim(0.9, 1.1 * max(int(curve.steps[-1]), 2))
+    axes.set_ylim(0.0, 1.08 * float(curve.information[0]) or 1.0)
+    axes.set_xlabel("steps r")
+    axes.set_ylabel(r"$I(X_1; X_{1+r})$ (bits)")
+    axes.grid(color=GRID, linewidth=0.6)
+    tidy(axes)
+    return figure
