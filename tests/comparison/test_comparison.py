@@ -322,6 +322,10 @@ def test_table_fits_its_width(chain, tools):
     ]
     assert narrow[2].split() == ["method", "groups", "cost", "lumpab.", "kept", "epsilon", "seconds"]
     assert max(map(len, narrow)) <= 80
+    tight = lines(compared, 60)
+    assert max(map(len, tight)) <= 60
+    assert tight[3].split() == ["method", "groups", "cost", "kept", "seconds"]
+    assert lines(compared, 52)[3].split() == ["method", "groups", "cost", "kept"]
     row = compared[0]
     cells = wide[3].split()
     assert cells[:5] == [
@@ -329,6 +333,55 @@ def test_table_fits_its_width(chain, tools):
         "3",
         *(f"{value:.4f}" for value in (row.cost, row.costs.lumpability, row.costs.predictability)),
     ]
+
+
+def test_seconds_are_those_of_the_question_itself(chain, tools, monkeypatch):
+    """What happens once, at the first question, is not counted: imports, compilation."""
+    now, prepared = [0.0], set()
+    monkeypatch.setattr("klump.comparison.contest.time.perf_counter", lambda: now[0])
+
+    def work(name, task):
+        now[0] += 1.0 if name in prepared else 100.0
+        prepared.add(name)
+        return np.arange(task.chain.n_states, dtype=np.int32) % task.n_groups
+
+    own_method(monkeypatch, "own", lambda task: Found(work("own", task), 0.0, (0.0,)))
+    tools("other", lambda module, task: work("other", task))
+    compared = klump.compare(chain, 3, methods=["own"])
+    assert {row.name: row.seconds for row in compared} == {"own": 1.0, "other": 1.0}
+
+
+def test_ctrl_c_before_the_clock_starts(chain, tools, monkeypatch):
+    """A method that answers Ctrl-C with its best must not go on with the question itself."""
+    asked = []
+
+    def endless(task):
+        asked.append(task.chain.n_states)
+        labels = np.arange(task.chain.n_states, dtype=np.int32) % task.n_groups
+        return Found(labels, 0.0, (0.0,), interrupted=len(asked) == 1)
+
+    own_method(monkeypatch, "endless", endless)
+    compared = klump.compare(chain, 3, methods=["sequential", "endless"], n_init=1)
+    assert [row.name for row in compared] == ["sequential"]
+    assert compared.not_run == ("endless",)
+    assert len(asked) == 1
+    assert asked[0] != 12
+
+
+def test_rows_as_records(chain, tools):
+    """A record is the row's dictionary, flat; both agree with the row itself."""
+    tools("thirds", thirds)
+    tools("broken", lambda module, task: [0])
+    for row in klump.compare(chain, 3, methods=["stochastic"], n_init=1):
+        nested, flat = row.to_dict(), row.to_record()
+        for name in nested.keys() & flat.keys():
+            assert nested[name] == flat[name]
+        assert flat["epsilon"] == row.epsilon
+        costs = nested["costs"] or dict.fromkeys(
+            ("cost", "lumpability", "predictability", "bottleneck", "kept")
+        )
+        assert costs == {name: flat[name] for name in costs}
+        assert nested["notes"] == (None if row.aggregation is None else list(row.aggregation.notes))
 
 
 def test_trivial_answers_are_called_trivial(tools):

@@ -84,9 +84,12 @@ class Row:
         return self.aggregation is not None and self.aggregation.interrupted
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything but the chain, ready for JSON."""
+        """Who found what, and how good it is, ready for JSON; what is not there is None.
+
+        Keys mean what they do in ``klump aggregate --json``. The groups by name, the coarse chain and the way of the
+        search are left out, as every row would have them: :attr:`aggregation` has.
+        """
         agg = self.aggregation
-        found = None if agg is None or self.soft else asdict(agg.bisimulation)
         return {
             "name": self.name,
             "kind": self.kind,
@@ -99,41 +102,35 @@ class Row:
             "mapping": agg.mapping.tolist() if agg is not None and self.soft else None,
             "costs": None if agg is None else _costs(agg),
             "cost": self.cost,
-            "bisimulation": found and {key: _finite(value) for key, value in found.items()},
+            "bisimulation": None if agg is None or self.soft else _bisimulation(agg),
+            "notes": None if agg is None else list(agg.notes),
             "seconds": self.seconds,
             "interrupted": self.interrupted,
             "error": self.error,
         }
 
     def to_record(self) -> dict[str, Any]:
-        """One line of a table: every number of :meth:`to_dict`, by itself."""
-        costs = {} if self.aggregation is None else _costs(self.aggregation)
-        return {
-            "name": self.name,
-            "kind": self.kind,
-            "package": self.package,
-            "version": self.version,
-            "n_states": self.n_states,
-            "as_asked": self.as_asked,
-            "soft": self.soft,
-            **{name: costs.get(name) for name in _COSTS},
-            "epsilon": self.epsilon,
-            "seconds": self.seconds,
-            "interrupted": self.interrupted,
-            "error": self.error,
-        }
+        """One line of a table: what :meth:`to_dict` says in single numbers and words."""
+        found = self.to_dict()
+        values = {**found, **(found["costs"] or {}), **(found["bisimulation"] or {})}
+        return {name: values.get(name) for name in _COLUMNS}
 
 
 _COSTS = ("cost", "lumpability", "predictability", "bottleneck", "kept")
+_COLUMNS = (
+    *("name", "kind", "package", "version", "n_states", "as_asked", "soft"),
+    *_COSTS,
+    *("epsilon", "seconds", "interrupted", "error"),
+)
 
 
 def _costs(agg: Aggregation) -> dict[str, float]:
     return {name: getattr(agg if name == "cost" else agg.costs, name) for name in _COSTS}
 
 
-def _finite(value: float) -> float | None:
+def _bisimulation(agg: Aggregation) -> dict[str, float | None]:
     """The bound of a chain with a vanishing mass is infinite, which JSON does not know."""
-    return value if np.isfinite(value) else None
+    return {name: value if np.isfinite(value) else None for name, value in asdict(agg.bisimulation).items()}
 
 
 @dataclass(frozen=True, eq=False)
@@ -196,7 +193,7 @@ class Comparison(Sequence[Row]):
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything but the chain, ready for JSON; the keys are those of ``klump aggregate --json``."""
+        """Everything but the chain, ready for JSON: the question, and :meth:`Row.to_dict` for each row."""
         return {
             "n_states": self.n_states,
             "beta": self.beta,

@@ -7,21 +7,25 @@ import time
 import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cache, partial
 from importlib import import_module
 from typing import Any
+
+from scipy.sparse import csr_array
 
 from klump import __version__
 from klump.aggregation import Aggregation, aggregate
 from klump.aggregation.costs import checked_beta
 from klump.aggregation.mapping import from_labels
 from klump.aggregation.question import Options, heaviest_first, versions
-from klump.chain import ChainLike, as_chain
+from klump.chain import ChainLike, MarkovChain, as_chain
 from klump.comparison.comparison import Comparison, Row
 from klump.comparison.outside import OUTSIDE, Tool
 from klump.errors import InvalidArgumentError, KlumpError
 from klump.search.method import Task
 from klump.search.registry import FINDS_NUMBER, METHODS
+from klump.sources.random_chains import block_chain
 
 Progress = Callable[[str, int, int], None]
 
@@ -134,10 +138,8 @@ class Contestant:
         found, error, watch = None, None, Stopwatch()
         try:
             found = self.search(task, watch)
-            _ = (
-                found.costs,
-                found.labels,
-            )  # computed here, so that what is wrong with them is the method's failure
+            # Computed here, so that what is wrong with them is the method's failure.
+            _ = found.costs, found.labels
         except (Exception, SystemExit) as reason:
             found, error = None, _in_one_line(reason)
         return Row(
@@ -146,17 +148,21 @@ class Contestant:
 
 
 def _own(name: str) -> Contestant:
+    def ask(task: Task) -> Aggregation:
+        return aggregate(
+            task.chain,
+            None if name in FINDS_NUMBER else task.n_groups,
+            task.beta,
+            name,
+            n_init=task.n_init,
+            random_state=task.seed,
+            n_jobs=task.n_jobs,
+        )
+
     def search(task: Task, watch: Stopwatch) -> Aggregation:
+        _rehearse(ask, task)
         with watch.running():
-            return aggregate(
-                task.chain,
-                None if name in FINDS_NUMBER else task.n_groups,
-                task.beta,
-                name,
-                n_init=task.n_init,
-                random_state=task.seed,
-                n_jobs=task.n_jobs,
-            )
+            return ask(task)
 
     return Contestant(name, "klump", "klump", __version__, search)
 
@@ -165,16 +171,34 @@ def _other(name: str, tool: Tool) -> Contestant:
     version = tool.version
 
     def search(task: Task, watch: Stopwatch) -> Aggregation:
+        # Twice, because the tool may turn warnings on.
         with _silenced():
             module = tool.load(task)
-            with watch.running():
-                labels = tool.labels(module, task)
+            _rehearse(partial(tool.labels, module), task)
+        with _silenced(), watch.running():
+            labels = tool.labels(module, task)
         mapping = from_labels(labels, int(labels.max()) + 1)
         mapping = from_labels(heaviest_first(task.chain, mapping)[labels], mapping.n_groups)
         made_with = (*versions(), (tool.package, str(version)))
         return Aggregation(task.chain, mapping, task.beta, name, random_state=task.seed, made_with=made_with)
 
     return Contestant(name, "outside", tool.package, version, search)
+
+
+def _rehearse(ask: Callable[[Task], Any], task: Task) -> None:
+    """Let a method answer a small question, so that what it imports and compiles is there before the clock starts."""
+    try:
+        answer = ask(replace(task, chain=_small_chain(sparse=task.chain.is_sparse), n_groups=3, n_init=2))
+    except (Exception, SystemExit):  # the true question shows what is wrong
+        return
+    if getattr(answer, "interrupted", False):  # the method took Ctrl-C for itself
+        raise KeyboardInterrupt
+
+
+@cache
+def _small_chain(*, sparse: bool) -> MarkovChain:
+    chain, _ = block_chain((6, 8, 10), alpha=0.97, eps=0.02, random_state=0)
+    return MarkovChain(csr_array(chain.transition_matrix)) if sparse else chain
 
 
 def _run(contestants: list[Contestant], task: Task, progress: Progress | None) -> list[Row]:
@@ -229,7 +253,8 @@ class Stopwatch:
 def _in_one_line(reason: BaseException) -> str:
     message = " ".join(str(reason).split())
     if isinstance(reason, KlumpError):
-        return message
+        # A comparison has no initial map to pass.
+        return message.partition("; pass initial=")[0]
     if isinstance(reason, SystemExit):
         return f"it left with sys.exit({message})"
     if isinstance(reason, MemoryError):

@@ -5,12 +5,16 @@ from __future__ import annotations
 import textwrap
 from typing import TYPE_CHECKING
 
+from klump.chain.wording import counted
+
 if TYPE_CHECKING:
     from klump.comparison.comparison import Comparison, Row
 
 WIDTH = 100
-# Left out, in this order, where there is no room: the cost and what is kept say as much.
-_DISPENSABLE = ("bottl.", "predict.")
+# Smaller numbers are what rounding leaves of zero.
+_ROUNDING = 1e-12
+# Left out, in this order, where there is no room: the cost and what is kept say most.
+_DISPENSABLE = ("bottl.", "predict.", "lumpab.", "epsilon", "seconds")
 _MARKS = {
     "*": "a soft map: states may belong to several groups, so it can be cheaper than every partition; no epsilon",
     "!": "interrupted: the best found until then",
@@ -19,16 +23,16 @@ _MARKS = {
 
 def lines(compared: Comparison, width: int = WIDTH) -> list[str]:
     """Heading, table, and what a reader should know."""
-    parts = [[title(compared)], table(compared, width), remarks(compared, width)]
+    parts = [textwrap.wrap(title(compared), width), table(compared, width), remarks(compared, width)]
     return [line for part in parts if part for line in (*part, "")][:-1]
 
 
 def title(compared: Comparison) -> str:
     """Say what was asked."""
-    k = compared.n_states
+    groups, states = counted(compared.n_states, "group"), counted(compared.original.n_states, "state")
     return (
-        f"{k} group{'s' * (k > 1)} of {compared.original.n_states} states at beta {compared.beta:g}, seed "
-        f"{compared.random_state}, {compared.n_init} restarts; costs in bits"
+        f"{groups} of {states} at beta {compared.beta:g}, seed {compared.random_state}, "
+        f"{counted(compared.n_init, 'restart')}; costs in bits"
     )
 
 
@@ -63,9 +67,8 @@ def _columns(rows: list[Row], first: int, width: int) -> list[str]:
         if first + sum(2 + w for w in widths.values()) > width:
             del columns[name], widths[name]
     start = [f"{name:<{first}}" for name in ("method", *(row.name + _mark(row) for row in rows))]
-    lines = [(name, *column) for name, column in columns.items()]
-    cells = [[f"{cell:>{w}}" for cell in line] for line, w in zip(lines, widths.values(), strict=True)]
-    return ["  ".join(line) for line in zip(start, *cells, strict=True)]
+    aligned = [[f"{cell:>{widths[name]}}" for cell in (name, *column)] for name, column in columns.items()]
+    return ["  ".join(cells) for cells in zip(start, *aligned, strict=True)]
 
 
 def remarks(compared: Comparison, width: int = WIDTH) -> list[str]:
@@ -74,7 +77,8 @@ def remarks(compared: Comparison, width: int = WIDTH) -> list[str]:
     found = [f"{mark} {text}" for mark, text in _MARKS.items() if mark in marks]
     best = None if compared.best is None else compared.best.aggregation
     if best is not None:
-        known = compared.original.applied
+        # What was done to the chain, and what a mark has said.
+        known = (*compared.original.applied, *(note for note in best.notes if note.startswith("interrupted")))
         found += [f"{best.method}: {note}" for note in best.notes if note not in known]
     packages = dict.fromkeys((row.package, row.version) for row in compared if row.kind == "outside")
     if packages:
@@ -90,9 +94,11 @@ def remarks(compared: Comparison, width: int = WIDTH) -> list[str]:
 def bits(value: float) -> str:
     """Write a number with four decimals, unless they would say nothing.
 
-    >>> bits(0.41379), bits(0.0000123), bits(0.0)
-    ('0.4138', '1.2e-05', '0.0000')
+    >>> bits(0.41379), bits(0.0000123), bits(3.5e-17), bits(-3.5e-17)
+    ('0.4138', '1.2e-05', '0.0000', '0.0000')
     """
+    if abs(value) < _ROUNDING:
+        value = 0.0
     return f"{value:.1e}" if 0.0 < value < 0.0005 else f"{value:.4f}"
 
 
