@@ -134,6 +134,13 @@ def test_interrupted_search_gives_the_best_so_far(klump_cli, chain_file, ctrl_c)
     assert len(klump.load("result.npz").labels) == 8
 
 
+def test_an_interruption_is_announced_once(klump_cli, chain_file, ctrl_c):
+    result = klump_cli(RUN, status=130)
+    assert (result.stdout + result.stderr).count("interrupted") == 1
+    result = klump_cli(f"{PATH} --betas 1,0", status=130)
+    assert (result.stdout + result.stderr).count("interrupted") == 1
+
+
 PATH = "path chain.csv --normalize -k 2 --n-init 3"
 
 

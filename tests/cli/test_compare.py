@@ -9,6 +9,8 @@ import pytest
 import klump
 from klump.cli.progress import ComparisonProgress
 from klump.comparison.outside import OUTSIDE, Tool
+from klump.search.method import Found
+from klump.search.registry import METHODS
 
 RUN = "compare chain.csv --normalize -k 2 --n-init 3 --methods auto,sequential"
 COLUMNS = [
@@ -172,6 +174,38 @@ def test_interrupted_comparison_shows_what_is_finished(klump_cli, chain_file, mo
     assert result.stderr.endswith("klump: interrupted: this is what was finished so far\n")
     with open("table.csv", encoding="utf-8") as stream:
         assert len(stream.readlines()) == 3
+
+
+def test_an_interruption_is_announced_once(klump_cli, chain_file, monkeypatch):
+    def interrupted(task):
+        n = task.chain.n_states
+        return Found(np.arange(n, dtype=np.int32) % task.n_groups, 0.0, (0.0,), interrupted=n == 8)
+
+    monkeypatch.setitem(METHODS, "auto", interrupted)
+    result = klump_cli("compare chain.csv --normalize -k 2 --methods auto --no-outside", status=130)
+    assert "auto!" in result.stdout
+    assert (result.stdout + result.stderr).count("interrupted") == 1
+
+
+def test_when_every_method_fails_so_does_the_comparison(klump_cli, chain_file, monkeypatch):
+    monkeypatch.setattr("klump.search.agglomerative._ROOM", 100)
+    monkeypatch.setenv("COLUMNS", "120")
+    run = "compare chain.csv --normalize -k 2 --methods agglomerative --outside broken -o table.csv"
+    result = klump_cli(f"{run} --quiet", status=1)
+    assert result.stderr == "klump: error: every method failed; the rows say why\n"
+    # A comparison has no labels to start from, so there is nothing to advise.
+    assert "agglomerative  merging 8 groups one by one would take 0.0 GB\n" in result.stdout
+    assert len(strict_json(klump_cli(f"{run} --json", status=1).stdout)["rows"]) == 2
+    with open("table.csv", encoding="utf-8") as stream:
+        assert len(stream.readlines()) == 3
+
+
+def test_tools_that_are_asked_for_must_be_there(klump_cli, chain_file):
+    result = klump_cli(f"{RUN} --outside noisy,lost", status=1)
+    assert result.stderr == (
+        "klump: error: --outside lost needs lost, which is not installed: pip install lost\n"
+    )
+    assert result.stdout == ""
 
 
 def test_interrupted_before_anything_is_finished(klump_cli, chain_file, monkeypatch):

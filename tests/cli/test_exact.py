@@ -1,5 +1,6 @@
 """``klump aggregate --method exact``: groups and quotient of chains that need not be irreducible."""
 
+import hashlib
 import json
 from pathlib import Path
 
@@ -97,3 +98,87 @@ def test_bad_arguments(klump_cli, die, arguments, status, message):
     result = klump_cli(f"{RUN} {arguments}", status)
     assert message in result.stderr
     assert result.stdout == ""
+
+
+@pytest.mark.parametrize("suffix", ["npz", "csv", "json"])
+def test_what_was_found_can_be_scored(klump_cli, die, suffix):
+    klump_cli(f"{RUN} --initial-labels labels.csv -q -o found.{suffix}")
+    printed = klump_cli(f"score die.csv found.{suffix} --horizon 3").stdout
+    assert "\nlumpable             yes  " in printed
+    assert "\nepsilon           0.0000  " in printed
+    assert "\n3 steps           0.0000  " in printed
+    assert "note: the chain is not irreducible" in printed
+    assert "lumpability" not in printed
+    scored = json.loads(klump_cli(f"score die.csv found.{suffix} --horizon 3 --beta 0.2 --json").stdout)
+    assert scored["lumpable"] is True
+    assert scored["n_states"] == 5
+    assert scored["horizon"] == {"steps": 3, "total_variation": 0.0}
+    assert scored["at"] == [{"beta": 0.2, "cost": None}]
+    assert scored["costs"] is scored["cost"] is scored["stationary_distribution"] is None
+
+
+def test_what_is_no_lumping_needs_a_stationary_law(klump_cli, die):
+    error = klump_cli("score die.csv labels.csv", status=1).stderr
+    assert error.startswith("klump: error: die.csv: the chain is not irreducible")
+    assert error.count("\n") == 1
+    printed = klump_cli("score die.csv labels.csv --restart 0.5").stdout
+    assert "\nlumpable              no  " in printed
+    assert json.loads(klump_cli("score die.csv labels.csv --restart 0.5 --json").stdout)["lumpable"] is False
+
+
+def test_json_says_all_that_is_needed_to_repeat_it(klump_cli, die):
+    found = json.loads(klump_cli(f"{RUN} --initial-labels labels.csv --n-init 7 --json").stdout)
+    assert (found["n_init"], found["tolerance"]) == (7, 1e-10)
+    digest = hashlib.sha256(Path("labels.csv").read_bytes()).hexdigest()
+    assert found["initial_labels_input"] == {"path": "labels.csv", "sha256": digest}
+    assert json.loads(klump_cli(f"{RUN} --tolerance 0.01 --json").stdout)["tolerance"] == 0.01
+    found = json.loads(klump_cli("aggregate die.csv --restart 0.5 -k 2 --method spectral --json").stdout)
+    assert (found["n_init"], found["tolerance"], found["initial_labels_input"]) == (20, None, None)
+
+
+def test_only_exact_has_a_tolerance(klump_cli, die):
+    error = klump_cli("aggregate die.csv -k 2 --tolerance 1e-3", status=2).stderr
+    assert "--tolerance is not for --method auto" in error
+    with pytest.raises(
+        klump.errors.InvalidArgumentError, match=r"tolerance=0\.001 is for method='exact' only"
+    ):
+        klump.aggregate(np.full((2, 2), 0.5), 1, tolerance=0.001)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("-k 2 --initial-labels nope.csv", "nope.csv: cannot be read: No such file or directory"),
+        (
+            "-k 4 --initial-labels start.txt",
+            "start.txt: --initial-labels has 13 groups, but -k 4; pass labels of 4 groups",
+        ),
+        (
+            "-k 2 --method agglomerative --initial-labels one.txt",
+            "one.txt: --initial-labels has 1 group, but -k 2; pass labels of at least 2 groups",
+        ),
+        (
+            "-k 2 --initial-labels soft.npy",
+            "soft.npy: --initial-labels must be a deterministic map: pass one group for each state",
+        ),
+        (
+            "-k 2 --method agglomerative",
+            "die.csv: merging 13 groups one by one would take 0.0 GB; pass --initial-labels with at most a few "
+            "thousand groups, as another method finds them",
+        ),
+    ],
+)
+def test_errors_about_the_labels_to_start_from(klump_cli, die, monkeypatch, arguments, message):
+    monkeypatch.setattr("klump.search.agglomerative._ROOM", 100)
+    Path("start.txt").write_text("".join(f"{place}\n" for place in range(13)))
+    Path("one.txt").write_text("0\n" * 13)
+    np.save("soft.npy", np.full((13, 2), 0.5))
+    result = klump_cli(f"aggregate die.csv --restart 0.5 {arguments}", status=1)
+    assert result.stderr == f"klump: error: {message}\n"
+
+
+def test_initial_is_still_the_state_of_a_restart(klump_cli, die):
+    error = klump_cli(
+        "aggregate die.csv --restart 0.5 --initial z -k 2 --initial-labels labels.csv", 1
+    ).stderr
+    assert error.startswith("klump: error: die.csv: --initial z is not the name of a state")

@@ -47,6 +47,19 @@ def test_one_line_where_there_is_no_terminal(capsys):
     assert err.startswith("klump: searched for 0.0 s, 4 steps, best cost 0.500000\n")
 
 
+def test_one_step_is_not_several(capsys):
+    with SearchProgress(quiet=False, patience=0.0) as progress:
+        progress.update(1, 1, 0.5)
+    assert ", 1 step, best" in capsys.readouterr().err
+
+
+@pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="nothing is compiled")
+def test_time_that_went_into_compilation_is_called_so(capsys):
+    with SearchProgress(quiet=False, patience=0.0) as progress, compilation_announced(progress):
+        numba.njit(lambda x: x + 1)(1)
+    assert " s (with compilation), 0 steps, " in capsys.readouterr().err
+
+
 def test_no_summary_of_a_failure(capsys):
     with pytest.raises(RuntimeError), SearchProgress(quiet=False, patience=0.0):
         raise RuntimeError

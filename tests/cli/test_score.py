@@ -124,3 +124,18 @@ def test_stochastic_map_has_guarantees_but_no_horizon(klump_cli, chain_file, cha
         "klump: error: map.npy: a soft map has no certificate for --horizon 2; leave it out"
     )
     assert error.count("\n") == 1
+
+
+def test_a_seed_needs_something_to_draw(klump_cli, chain_file):
+    with open("labels.txt", "w", encoding="utf-8") as stream:
+        stream.write("\n".join("ppppqqqq"))
+    error = klump_cli("score chain.csv labels.txt --normalize --seed 3", status=2).stderr
+    assert "--seed is for the simulation of --guarantees" in error
+
+
+def test_no_advice_on_beta_for_given_labels(klump_cli, chain_file):
+    with open("labels.txt", "w", encoding="utf-8") as stream:
+        stream.write("\n".join("pqpqpqpq"))
+    printed = klump_cli("score chain.csv labels.txt --normalize --beta 0.2").stdout
+    assert "nearly trivial" in printed
+    assert "larger beta" not in printed

@@ -38,6 +38,9 @@ def test_names_that_would_be_misread_are_quoted():
     ("value", "text"),
     [
         (0, "0.0000"),
+        (3.5e-17, "0.0000"),
+        (-2.6e-16, "0.0000"),
+        (1.1e-12, "1.1e-12"),
         (0.5, "0.5000"),
         (0.0005, "0.0005"),
         (0.00049, "4.9e-04"),
@@ -54,6 +57,8 @@ def test_matrix_is_shown_only_if_small():
     assert len(tables.matrix(klump.MarkovChain(np.eye(12)), 80)) == 13
     assert max(len(unstyle(line)) for line in tables.matrix(klump.MarkovChain(np.eye(12)), 80)) <= 80
     assert tables.matrix(klump.MarkovChain(np.eye(13)), 200) == []
+    assert tables.matrix(klump.MarkovChain(np.eye(12)), 60) == []
+    assert len(tables.matrix(klump.MarkovChain(np.eye(8)), 60)) == 9
 
 
 def test_notes_are_wrapped_and_say_nothing_twice():
@@ -65,3 +70,40 @@ def test_notes_are_wrapped_and_say_nothing_twice():
         "      best found",
         "      until then",
     ]
+
+
+@pytest.mark.parametrize("width", [42, 60, 72, 80])
+def test_no_line_is_wider_than_the_terminal(width):
+    rng = np.random.default_rng(0)
+    agg = klump.Aggregation.from_labels(rng.dirichlet(np.ones(6), 6), [0, 0, 1, 1, 2, 2])
+    lines = [
+        *tables.costs(agg.costs, [0.1, 0.5], width),
+        *tables.certificate(agg, width, 100, lumpable=False),
+        *tables.certificate(agg, width, 1, lumpable=True),
+    ]
+    if width > 44:
+        lines += tables.guarantees(agg.guarantees, agg.monte_carlo(4, 10), [0.5], width)
+    assert max(len(unstyle(line)) for line in lines) <= width
+    assert ("next" in "".join(lines)) == (width > 50)
+
+
+def test_units_and_what_the_numbers_are():
+    agg = klump.Aggregation.from_labels(np.random.default_rng(0).dirichlet(np.ones(4), 4), [0, 0, 1, 1])
+    simulated = agg.monte_carlo(4, 10)
+    lines = list(map(unstyle, tables.guarantees(agg.guarantees, simulated, [0.5], 80)))
+    assert [line.split()[0] for line in lines if line.endswith("  bits a step")] == [
+        "guarantees",
+        "simulation",
+    ]
+    assert lines[-2].endswith("  from 4 runs of 10 steps")
+    assert lines[-2].split()[3] == tables.number(simulated.standard_error + simulated.bias)
+    assert lines[-1] == "+- is the standard error plus the possible bias"
+    first, *rest = map(unstyle, tables.certificate(agg, 80, 10**6))
+    assert first.endswith("total variation, 0 to 1")
+    assert rest[-1].split()[:3] == ["1000000", "steps", "1.0000"]
+    assert "void" in rest[-1]
+    assert "void" not in tables.certificate(agg, 80, 1)[-1]
+
+
+def test_one_thing_is_not_several():
+    assert tables.heading("one.csv", klump.MarkovChain([[1.0]])) == ["one.csv: 1 state, 1 transition"]

@@ -191,7 +191,7 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
 def number(value: float) -> str:
     """Write a number in seven columns: four decimals, unless they say nothing or too much.
 
-    >>> number(0.41379), number(0.0000123), number(0.0), number(170.4598)
+    >>> number(0.41379), number(0.0000123), number(3.5e-17), number(170.4598)
     ('0.4138', '1.2e-05', '0.0000', '170.5')
     """
     if abs(value) < _ROUNDING:
