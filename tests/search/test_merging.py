@@ -45,3 +45,23 @@ def test_groups_after_some_mergers():
     assert groups_after(pairs, 1).tolist() == [0, 2, 1, 2]
     assert same_partition(groups_after(pairs, 2), [0, 1, 0, 1])
     assert groups_after(pairs, 3).tolist() == [0, 0, 0, 0]
+
+
+@pytest.mark.parametrize("beta", BETAS)
+def test_few_links_are_followed_instead_of_pricing_all_pairs(beta, rng):
+    """A sparse chain whose groups have few links at first and many in the end: bounds hold all along."""
+    n = 60
+    matrix = np.roll(np.eye(n), 1, axis=1) * 0.5
+    matrix[np.arange(n), rng.permutation(n)] += 0.3
+    matrix[np.arange(n), np.arange(n)] += 0.2
+    chain = klump.MarkovChain(matrix)
+    merging = Merging(chain.joint, chain.stationary_distribution, np.arange(n, dtype=np.int32), beta)
+    groups, weights = merging.groups, (merging.weight_into, merging.weight_flow)
+    for left in (n, n - 1, n - 20, 10):
+        merging.run(left)
+        for a in range(left):
+            for b in range(a + 1, left):
+                price = kernels.priced_pair(groups, *weights, a, b)
+                assert groups.bound[a, b] <= price + 1e-15
+                if left == n:
+                    assert groups.bound[a, b] > price - 1e-6 * (groups.nu[a] + groups.nu[b])

@@ -124,6 +124,7 @@ class Merging:
             np.zeros(count, dtype=np.float32),
             np.zeros((3, count)),
             np.zeros((6, count), dtype=np.float32),
+            np.zeros(count),
             np.arange(count),
             np.array([count]),
         )

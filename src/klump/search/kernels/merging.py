@@ -43,6 +43,8 @@ _ROUNDING, _UNIT, _MORE, _UNDERFLOW = 30 * 2.0**-23, np.float32(2.0**-23), np.fl
 _UP = np.float32(np.inf)
 # Rows that are compared with another one while it is in the cache.
 _TILE = 4
+# How much quicker an entry is priced among all than found along a link.
+_FEW = 3
 # Pairs that are priced one by one, the most promising first, before all others are looked through.
 _FIRST_LOOKS = 8
 
@@ -61,6 +63,7 @@ class Groups(NamedTuple):
     least: Singles  # (m,) at most the least bound of each row
     sums: Floats  # (3, m) sums of f over the rows of into, flow and back
     work: Singles  # (6, m) scratch space
+    shared: Floats  # (m,) scratch space
     name: Ints  # (m,) what each group is called
     alive: Ints  # (1,) how many there are
 
@@ -119,11 +122,66 @@ def begin(groups: Groups, weight_into: float, weight_flow: float, single_states:
             groups.sums[1, a] = _sum_f(groups.flow[a], k)
             groups.sums[2, a] = _sum_f(groups.back[a], k)
     for tile in range(0, k, _TILE):
-        for b in range(tile + 1, k):
-            for a in range(tile, min(tile + _TILE, b)):
-                groups.bound[a, b] = _rough_price(groups, weight_into, weight_flow, a, b, single_states)
+        few = True
+        for a in range(tile, min(tile + _TILE, k)):
+            few = few and _has_few_links(groups, a)
+        if few:
+            for a in range(tile, min(tile + _TILE, k)):
+                _price_by_links(groups, weight_into, weight_flow, a, a + 1)
+        else:
+            for b in range(tile + 1, k):
+                for a in range(tile, min(tile + _TILE, b)):
+                    groups.bound[a, b] = _rough_price(groups, weight_into, weight_flow, a, b, single_states)
     for a in range(k):
         _refresh_least(groups, a)
+
+
+@njit(**PART)
+def _has_few_links(groups: Groups, a: int) -> bool:
+    """Whether a group has so few links that looking for the others' along them is quicker than pricing all pairs."""
+    links = 0
+    for i in range(groups.into.shape[1]):
+        links += groups.into[a, i] > 0.0
+    if groups.flow.size:
+        for z in range(groups.alive[0]):
+            links += groups.flow[a, z] > 0.0
+            links += groups.back[a, z] > 0.0
+    return links * _FEW < 2 * groups.alive[0]
+
+
+@njit(**PART)
+def _price_by_links(groups: Groups, weight_into: float, weight_flow: float, a: int, begin: int) -> None:
+    """Bound the price of a with every group from ``begin`` on: only where both have links is there anything to add."""
+    k, nu, sums, shared = groups.alive[0], groups.nu, groups.sums, groups.shared
+    for c in range(begin, k):
+        shared[c] = 0.0
+    for i in range(groups.into.shape[1]):
+        if groups.into[a, i] > 0.0:
+            for c in range(begin, k):
+                if groups.into[c, i] > 0.0:
+                    shared[c] += weight_into * _joined(groups.into[a, i], groups.into[c, i])
+    if groups.flow.size:
+        for z in range(k):
+            if groups.flow[a, z] > 0.0:
+                for c in range(begin, k):
+                    if groups.back[z, c] > 0.0:
+                        shared[c] += weight_flow * _joined(groups.flow[a, z], groups.back[z, c])
+            if groups.back[a, z] > 0.0:
+                for c in range(begin, k):
+                    if groups.flow[z, c] > 0.0:
+                        shared[c] += weight_flow * _joined(groups.back[a, z], groups.flow[z, c])
+    for c in range(begin, k):
+        if c != a:
+            price = _joined(nu[a], nu[c]) + shared[c]
+            if groups.flow.size:
+                alone = sums[1, a] + sums[1, c] + sums[2, a] + sums[2, c]
+                price += weight_flow * (alone + _beside(groups, a, c))
+            _set_bound(groups, min(a, c), max(a, c), _below(price))
+
+
+@njit(**PART)
+def _joined(x: float, y: float) -> float:
+    return f(x + y) - f(x) - f(y)
 
 
 @njit(**PART)
@@ -153,7 +211,7 @@ def _refresh_least(groups: Groups, a: int) -> None:
 def _price(groups: Groups, weight_into: float, weight_flow: float, a: int, b: int) -> float:
     """Price a pair exactly."""
     k, n = groups.alive[0], groups.into.shape[1]
-    price = f(groups.nu[a] + groups.nu[b]) - f(groups.nu[a]) - f(groups.nu[b])
+    price = _joined(groups.nu[a], groups.nu[b])
     if n:
         into = _sum_f_of_both(groups.into[a], groups.into[b], n)
         price += weight_into * (into - groups.sums[0, a] - groups.sums[0, b])
@@ -171,7 +229,7 @@ def _rough_price(
     """At most the price of a pair, and not much less, in single precision."""
     k, n = groups.alive[0], groups.into.shape[1]
     mass = groups.nu[a] + groups.nu[b]
-    price = f(mass) - f(groups.nu[a]) - f(groups.nu[b])
+    price = _joined(groups.nu[a], groups.nu[b])
     slack, back = 0.0, 0.0
     if groups.flow.size:
         back = _rough_sum(groups.rough_back[a], groups.rough_back[b], k)
@@ -288,6 +346,9 @@ def _merge_pair(groups: Groups, weight_into: float, weight_flow: float, a: int, 
         if c != b:
             _set_bound(groups, min(b, c), max(b, c), bound[c, last])
     groups.alive[0] = last
+    if _has_few_links(groups, a):
+        _price_by_links(groups, weight_into, weight_flow, a, 0)
+        return
     for c in range(last):
         if c != a:
             first, second = min(a, c), max(a, c)
@@ -323,6 +384,8 @@ def _loosen(groups: Groups, weight_flow: float, a: int, b: int) -> None:
     for c in range(k):
         both_out, a_out, b_out = work[0, c], work[1, c], work[2, c]
         both_in, a_in, b_in = work[3, c], work[4, c], work[5, c]
+        if both_out == _ZERO and both_in == _ZERO:
+            continue
         row = groups.bound[c, c + 1 : k]
         out, out_a, out_b = work[0, c + 1 : k], work[1, c + 1 : k], work[2, c + 1 : k]
         into, into_a, into_b = work[3, c + 1 : k], work[4, c + 1 : k], work[5, c + 1 : k]
