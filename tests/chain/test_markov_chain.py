@@ -255,6 +255,7 @@ def test_from_counts_with_a_way_out(form):
 
 
 def test_repr_tells_the_size_and_what_was_done():
+    assert repr(MarkovChain([[1.0]])) == "MarkovChain(1 state, 1 transition)"
     assert repr(MarkovChain(P)) == "MarkovChain(3 states, 8 transitions)"
     assert repr(MarkovChain(np.eye(2), restart=0.25, initial=1)) == (
         "MarkovChain(2 states, 3 transitions, restarted at state 1 with probability 0.25)"

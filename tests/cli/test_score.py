@@ -58,7 +58,7 @@ def test_wrong_labels(klump_cli, chain_file, name, content, message):
 def test_wrong_map(klump_cli, chain_file):
     np.save("map.npy", np.full((8, 2), 0.7))
     error = klump_cli("score chain.csv map.npy --normalize", status=1).stderr
-    assert error.startswith("klump: error: ")
+    assert error.startswith("klump: error: map.npy: row 0 of the map sums to 1.4 instead of 1")
     assert error.count("\n") == 1
 
 

@@ -107,3 +107,13 @@ def test_units_and_what_the_numbers_are():
 
 def test_one_thing_is_not_several():
     assert tables.heading("one.csv", klump.MarkovChain([[1.0]])) == ["one.csv: 1 state, 1 transition"]
+
+
+def test_shares_and_what_was_done_to_the_chain_are_wrapped(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "40")
+    chain = klump.MarkovChain(np.full((2, 2), 0.5), restart=0.5)
+    heading = tables.heading("chain.csv", chain)
+    assert " ".join(heading[1:]).split() == " ".join(chain.applied).split()
+    lines = tables.shares(klump.Aggregation.from_labels(chain, np.full((2, 6), 1 / 6)), 40)
+    assert len(lines) == 5
+    assert max(len(unstyle(line)) for line in (*heading, *lines)) <= 40

@@ -13,6 +13,7 @@ from scipy import sparse
 from klump import information
 from klump.chain import connectivity, validation
 from klump.chain.validation import Matrix
+from klump.chain.wording import counted
 from klump.errors import InvalidArgumentError
 
 ChainLike = Any  # a MarkovChain, an array, a sparse matrix, or an object with a .transition_matrix
@@ -138,7 +139,8 @@ class MarkovChain:
 
     def __repr__(self) -> str:
         changes = "".join(f", {change}" for change in self.applied)
-        return f"MarkovChain({self.n_states} states, {self.n_transitions} transitions{changes})"
+        size = f"{counted(self.n_states, 'state')}, {counted(self.n_transitions, 'transition')}"
+        return f"MarkovChain({size}{changes})"
 
     # Facts
 

@@ -172,7 +172,7 @@ def _lines(
             f"{counted(agg.n_states, 'group')} {how}",
         ],
         tables.groups(agg, width, full=full),
-        tables.shares(agg, full=full),
+        tables.shares(agg, width, full=full),
         tables.costs(agg.costs, [agg.beta], width) if agg.original.is_irreducible else [],
         tables.certificate(agg, width),
         tables.matrix(agg.chain, width),

@@ -155,10 +155,13 @@ def _such(states: Sequence[str]) -> str:
 
 
 def _as_map(array: NDArray[Any], chain: MarkovChain) -> NDArray[Any]:
+    from klump.aggregation.mapping import as_mapping
+
     if len(array) != chain.n_states:
         raise FileFormatError(
             f"a map with {counted(len(array), 'row')}, but the chain has {counted(chain.n_states, 'state')}"
         )
+    as_mapping(array, chain.n_states)  # refuses what is no map while it is known which file is to blame
     return array
 
 

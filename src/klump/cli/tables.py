@@ -47,7 +47,11 @@ def blocks(*parts: list[str]) -> list[str]:
 def heading(path: str, chain: MarkovChain) -> list[str]:
     """Say which chain this is about, and what was done to it."""
     size = f"{path}: {counted(chain.n_states, 'state')}, {counted(chain.n_transitions, 'transition')}"
-    return [size, *chain.applied]
+    width = terminal_width()
+    return [
+        size,
+        *(line for text in chain.applied for line in textwrap.wrap(text, width, subsequent_indent="  ")),
+    ]
 
 
 def groups(agg: Aggregation, width: int, *, full: bool = False) -> list[str]:
@@ -156,20 +160,21 @@ def notes(agg: Aggregation, width: int) -> list[str]:
     ]
 
 
-def shares(agg: Aggregation, *, full: bool = False) -> list[str]:
+def shares(agg: Aggregation, width: int, *, full: bool = False) -> list[str]:
     """List the states that belong to several groups, heaviest first; a partition has none."""
     if agg.map.labels is not None:
         return []
     mass = agg.original.stationary_distribution
     shared = [x for x in (-mass).argsort(kind="stable").tolist() if (agg.mapping[x] > 0).sum() > 1]
     names = {x: shown(agg.original.states[x]) for x in (shared if full else shared[:_MOST_SHARED])}
-    width = max(map(len, names.values()), default=0)
+    longest = max(map(len, names.values()), default=0)
     lines = [title("shared states")]
     for x, name in names.items():
         parts = [
             f"{share:.2f} in {label}" for label, share in enumerate(agg.mapping[x].tolist()) if share >= 0.005
         ]
-        lines.append(f"  {name:<{width}}  {', '.join(parts)}")
+        start = f"  {name:<{longest}}  "
+        lines += textwrap.wrap(start + ", ".join(parts), width, subsequent_indent=" " * len(start))
     if len(shared) > len(names):
         lines.append(f"  ... +{len(shared) - len(names)}")
     return lines
