@@ -88,6 +88,13 @@ def test_printed(klump_cli, chain_file, monkeypatch):
     assert max(map(len, lines)) <= 80
 
 
+def test_a_narrow_terminal(klump_cli, chain_file, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "60")
+    printed = klump_cli(RUN).stdout
+    assert "costs in bits" in printed
+    assert max(map(len, printed.splitlines())) <= 60
+
+
 def test_only_some(klump_cli, chain_file):
     def names(options):
         rows = strict_json(klump_cli(f"{RUN} --json {options}").stdout)["rows"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import textwrap
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -175,7 +176,7 @@ def _lines(source: ChainInput, compared: Comparison) -> list[str]:
     width = tables.terminal_width()
     header, *rows = table.table(compared, width)
     return tables.blocks(
-        [*tables.heading(source.path, compared.original), table.title(compared)],
+        [*tables.heading(source.path, compared.original), *textwrap.wrap(table.title(compared), width)],
         [tables.title(header), *rows],
         table.remarks(compared, width),
     )
