@@ -59,7 +59,10 @@ def test_every_row_is_drawn(chain, rows):
     figure = klump.Comparison(chain, 3, 0.5, 0, 20, rows).plot()
     left, right = figure.axes
     names = [label.get_text() for label in left.get_yticklabels()]
-    assert names == ["first  1", "second  2", "soft  3", "two  4", "broken  –", "large  –"]
+    assert names == [
+        *("first  1", "second  2", "soft maps:", "soft  3", "another number of groups:", "two  4"),
+        *("failed:", "broken  –", "large  –"),
+    ]
     assert dots(left) == [
         ("o", plots.KLUMP, True),
         ("o", plots.OUTSIDE, True),
@@ -71,11 +74,56 @@ def test_every_row_is_drawn(chain, rows):
     assert f"{rows[0].cost:.4f}" in written
     assert f"{rows[3].cost:.4f}   2 groups" in written
     assert "1, 2" in written  # they lie on top of each other
+    assert {"3", "4"} < set(written)
     assert "refused: it works on dense matrices" in written
-    (story,) = [text for text in written if text.startswith("failed: ValueError: ")]
+    (story,) = [text for text in written if text.startswith("ValueError: ")]
     assert story.endswith("...")
+    assert story.count("\n") == 1
+    assert len(story) > 120
     legend = [text.get_text() for text in figure.legends[0].get_texts()]
-    assert legend == ["klump", "other tools", "another number of groups", "soft map", "as cheap as the best"]
+    assert legend == ["klump", "other tools", "another number of groups", "soft map", "as cheap as first"]
+
+
+def test_one_group_is_one_group(chain, rows):
+    figure = Comparison(chain, 3, 0.5, 0, 20, (row(chain, "one", np.zeros(15, int)),)).plot()
+    assert any(text.endswith("   1 group") for text in texts(figure))
+
+
+def test_nothing_is_written_over_anything_else(chain, rng):
+    """Numbers stand beside their dots, one for each that can be told from the others."""
+    labels = [np.arange(15) // 5, np.arange(15) % 3]
+    labels += [np.where(np.arange(15) == state, 2, np.arange(15) % 2) for state in range(6)]
+    found = [row(chain, f"row {number}", given) for number, given in enumerate(labels)]
+    figure = Comparison(chain, 3, 0.5, 0, 20, tuple(found)).plot()
+    figure.draw_without_rendering()
+    axes = figure.axes[1]
+    written = {text.get_text(): text.get_window_extent() for text in axes.texts}
+    kept = written.pop("nothing\nis kept")
+    assert sorted(int(number) for words in written for number in words.split(",")) == list(range(1, 9))
+    boxes = list(written.values())
+    for place, box in enumerate(boxes):
+        assert not box.overlaps(kept)
+        assert not any(box.overlaps(other) for other in boxes[:place])
+        assert axes.bbox.x0 <= box.x0 < box.x1 <= axes.bbox.x1
+        assert axes.bbox.y0 <= box.y0 < box.y1 <= axes.bbox.y1
+    for words in written:
+        dots_of = [
+            axes.transData.transform(
+                (found[int(n) - 1].costs.lumpability, found[int(n) - 1].costs.predictability)
+            )
+            for n in words.split(",")
+        ]
+        assert np.ptp(dots_of, axis=0).max() < 5
+        assert not any(box.contains(*dot) for box in boxes for dot in dots_of)
+
+
+def test_costs_that_agree_are_shown_as_such(chain):
+    """The plane does not zoom into rounding."""
+    figure = Comparison(chain, 3, 0.5, 0, 20, (row(chain, "first", np.arange(15) // 5),) * 3).plot()
+    axes = figure.axes[1]
+    for low, high in (axes.get_xlim(), axes.get_ylim()):
+        assert high - low >= 0.25 * high
+    assert "1, 2, 3" in texts(figure)
 
 
 @pytest.mark.parametrize("beta", [0.0, 0.5, 1.0])
@@ -97,7 +145,10 @@ def test_the_line_of_equal_cost_runs_through_the_best(chain, beta):
 def test_only_failures(chain, rows):
     figure = Comparison(chain, 3, 0.5, 0, 20, rows[-2:]).plot()
     (axes,) = figure.axes
-    assert [label.get_text() for label in axes.get_yticklabels()] == ["broken  –", "large  –"]
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["failed:", "broken  –", "large  –"]
+    assert axes.get_xlabel() == ""
+    assert len(axes.get_xticks()) == 0
+    assert any(text.startswith("ValueError: a long story") for text in texts(figure))
 
 
 def test_one_exact_answer(tmp_path):

@@ -36,26 +36,36 @@ def title(compared: Comparison) -> str:
     )
 
 
+def sections(compared: Comparison) -> dict[str, list[Row]]:
+    """Rows under what is special about them; those that did as asked have no heading."""
+    found = [row for row in compared if row.error is None]
+    return {
+        "": [row for row in found if row.as_asked and not row.soft],
+        "soft maps:": [row for row in found if row.as_asked and row.soft],
+        "another number of groups:": [row for row in found if not row.as_asked],
+        "failed:": list(compared.failures),
+    }
+
+
 def table(compared: Comparison, width: int = WIDTH) -> list[str]:
     """Print a header, the rows, and in sections of their own those that did not do as asked."""
-    sections = {
-        "": [row for row in compared if row.as_asked and not row.soft],
-        "soft maps:": [row for row in compared if row.as_asked and row.soft],
-        "another number of groups:": [row for row in compared if row.error is None and not row.as_asked],
-    }
-    failures = compared.failures
     first = max(len("method"), *(len(row.name + _mark(row)) for row in compared))
-    header, *printed = _columns([row for rows in sections.values() for row in rows], first, width)
+    parts = sections(compared)
+    rows_found = [row for rows in parts.values() for row in rows if row.error is None]
+    header, *printed = _columns(rows_found, first, width)
     found, left = [header] if printed else [], iter(printed)
-    for heading, rows in sections.items():
-        found += [heading] * bool(heading and rows) + [next(left) for _ in rows]
-    if failures:
-        found.append("failed:")
-    for row in failures:
-        start = f"{row.name:<{first}}  "
-        text, room = start + str(row.error), max(width, first + 30)
-        found += textwrap.wrap(text, room, subsequent_indent=" " * len(start), break_on_hyphens=False)
+    for heading, rows in parts.items():
+        found += [heading] * bool(heading and rows)
+        for row in rows:
+            found += [next(left)] if row.error is None else _reason(row, first, width)
     return found
+
+
+def _reason(row: Row, first: int, width: int) -> list[str]:
+    start, room = f"{row.name:<{first}}  ", max(width, first + 30)
+    return textwrap.wrap(
+        start + str(row.error), room, subsequent_indent=" " * len(start), break_on_hyphens=False
+    )
 
 
 def _columns(rows: list[Row], first: int, width: int) -> list[str]:
