@@ -26,8 +26,8 @@ Floats = NDArray[np.float64]
 
 # Memory that may be used, in bytes.
 _ROOM = 2_500_000_000
-# Mergers between two reports of progress, at which Ctrl-C is heard.
-_CHUNK = 50
+# Mergers between two reports of progress, and pairs that are bounded at a time: in between Ctrl-C is heard.
+_CHUNK, _PAIRS = 50, 100_000
 
 
 def agglomerative(task: Task) -> Found:
@@ -101,7 +101,7 @@ class Merging:
     """Groups that are merged step by step; ``pairs`` and ``prices`` tell of the steps done."""
 
     def __init__(self, joint: Any, mu: Floats, leaf: Labels, beta: float) -> None:
-        from klump.search.kernels.merging import Groups, begin
+        from klump.search.kernels.merging import Groups
 
         count = int(leaf.max()) + 1
         self.weight_into, self.weight_flow = 1.0 - 2.0 * beta, beta - 1.0
@@ -128,7 +128,18 @@ class Merging:
             np.arange(count),
             np.array([count]),
         )
-        begin(self.groups, self.weight_into, self.weight_flow, count == len(leaf) and beta < 1.0)
+        self._bound(single_states=count == len(leaf) and beta < 1.0)
+
+    def _bound(self, *, single_states: bool) -> None:
+        """Bound all prices, so many at a time that Ctrl-C is heard."""
+        from klump.search.kernels.merging import TILE, begin, bound_rows
+
+        begin(self.groups)
+        count = len(self.groups.nu)
+        rows = TILE * max(1, _PAIRS // (TILE * count))
+        for first in range(0, count, rows):
+            end = min(first + rows, count)
+            bound_rows(self.groups, self.weight_into, self.weight_flow, single_states, first, end)
 
     def run(self, until: int) -> None:
         """Merge until so many groups are left."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -137,4 +138,12 @@ def run_all(task: Task, function: Callable[..., Any], calls: Iterable[tuple[Any,
     import joblib
 
     engine = joblib.Parallel(n_jobs=task.n_jobs, prefer="threads", return_as="generator")
-    yield from engine(joblib.delayed(function)(*call) for call in calls)
+    results = engine(joblib.delayed(function)(*call) for call in calls)
+    try:
+        for result in results:  # noqa: UP028 (`yield from` would close them where the warning is heard)
+            yield result
+    finally:
+        # Who stops listening, by Ctrl-C, need not be told that some results were not used.
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            results.close()

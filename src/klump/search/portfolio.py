@@ -106,8 +106,13 @@ def effort(task: Task) -> Effort:
         rounds=rounds,
         starts=starts // rounds,
         failures=int(np.clip(share / 100, 3, 40)),
-        confirmations=_CONFIRMATIONS if task.chain.n_states > _TINY else starts,
+        confirmations=_confirmations(task.beta) if task.chain.n_states > _TINY else starts,
     )
+
+
+def _confirmations(beta: float) -> int:
+    """How many starts must lead to the best answer: below beta = 1/2 more, because many lead to the same wrong one."""
+    return _CONFIRMATIONS + round(2 * _CONFIRMATIONS * max(0.0, 0.5 - beta))
 
 
 def portfolio(task: Task) -> Found:

@@ -36,13 +36,13 @@ _LARGE_BITS, _LARGE = np.int32(0x4B400000), np.float32(12582912.0)
 _ZERO, _ONE, _SMALLEST = np.float32(0.0), np.float32(1.0), np.float32(1.1754944e-38)
 _BITS, _SIGN = np.int32(23), np.int32(31)
 # Terms that are added in single precision before the sum goes on in double.
-_TERMS = 128
+_TERMS = 64
 # Roundings of a term and of a sum of so many, in units of the last place, generously; then those of a bound and of a
 # change of it; and more than what single precision loses in all among numbers too small for it.
-_ROUNDING, _UNIT, _MORE, _UNDERFLOW = 30 * 2.0**-23, np.float32(2.0**-23), np.float32(1.0 + 2.0**-20), 1e-30
+_ROUNDING, _UNIT, _MORE, _UNDERFLOW = 48 * 2.0**-23, np.float32(2.0**-23), np.float32(1.0 + 2.0**-20), 1e-30
 _UP = np.float32(np.inf)
 # Rows that are compared with another one while it is in the cache.
-_TILE = 4
+TILE = 4
 # How much quicker an entry is priced among all than found along a link.
 _FEW = 3
 # Pairs that are priced one by one, the most promising first, before all others are looked through.
@@ -113,26 +113,39 @@ def _rough_sum(one: Singles, other: Singles, size: int) -> float:
 
 
 @njit(**KERNEL)
-def begin(groups: Groups, weight_into: float, weight_flow: float, single_states: bool) -> None:
-    """Fill the sums and the bounds; for single states A is B, and half as dear to look at."""
+def begin(groups: Groups) -> None:
+    """Fill the sums."""
     k = groups.alive[0]
     for a in range(k):
         groups.sums[0, a] = _sum_f(groups.into[a], groups.into.shape[1])
         if groups.flow.size:
             groups.sums[1, a] = _sum_f(groups.flow[a], k)
             groups.sums[2, a] = _sum_f(groups.back[a], k)
-    for tile in range(0, k, _TILE):
+
+
+@njit(**KERNEL)
+def bound_rows(
+    groups: Groups,  # in/out
+    weight_into: float,  # in
+    weight_flow: float,  # in
+    single_states: bool,  # in: then A is B, and half as dear to look at
+    first: int,  # in: a multiple of TILE
+    end: int,  # in
+) -> None:
+    """Bound the prices of the pairs of some groups with all that follow."""
+    k = groups.alive[0]
+    for tile in range(first, end, TILE):
         few = True
-        for a in range(tile, min(tile + _TILE, k)):
+        for a in range(tile, min(tile + TILE, k)):
             few = few and _has_few_links(groups, a)
         if few:
-            for a in range(tile, min(tile + _TILE, k)):
+            for a in range(tile, min(tile + TILE, k)):
                 _price_by_links(groups, weight_into, weight_flow, a, a + 1)
         else:
             for b in range(tile + 1, k):
-                for a in range(tile, min(tile + _TILE, b)):
+                for a in range(tile, min(tile + TILE, b)):
                     groups.bound[a, b] = _rough_price(groups, weight_into, weight_flow, a, b, single_states)
-    for a in range(k):
+    for a in range(first, end):
         _refresh_least(groups, a)
 
 
