@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from klump import MarkovChain
 from klump.errors import InvalidArgumentError
-from klump.sources.points import similarities
+from klump.sources.points import neighbor_graph, similarities
 
 
 def by_the_formula(X, k):
@@ -86,3 +86,26 @@ def test_chain_from_points():
 def test_unusable_points_are_refused_by_name(X, k, words):
     with pytest.raises(InvalidArgumentError, match=words):
         similarities(X, k)
+
+
+def test_many_small_clouds_are_linked_by_their_spanning_tree(rng):
+    """Total length of the links is that of a minimum spanning tree between the clouds, however many there are."""
+    from scipy.sparse.csgraph import connected_components, minimum_spanning_tree
+    from scipy.spatial.distance import cdist
+
+    for n, n_neighbors in ((60, 2), (200, 1), (150, 5)):
+        points = rng.random((n, 2))
+        weights = neighbor_graph(points, n_neighbors).toarray()
+        distance = cdist(points, points)
+        links = weights == 0.01
+        assert connected_components(weights)[0] == 1
+        _, cloud = connected_components(np.where(links, 0.0, weights))
+        # Next to nothing within a cloud (csgraph takes less than 1e-8 for no edge), the distance between clouds.
+        between = np.where(cloud[:, None] == cloud[None, :], 1e-6, distance)
+        tree = minimum_spanning_tree(between).toarray()
+        assert distance[links].sum() / 2 == pytest.approx(tree[tree > 1e-5].sum(), abs=1e-9)
+
+
+def test_complex_points_are_refused():
+    with pytest.raises(InvalidArgumentError, match="array of numbers"):
+        MarkovChain.from_points(np.eye(3) + 1j)

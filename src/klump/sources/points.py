@@ -13,6 +13,8 @@ from klump.errors import InvalidArgumentError
 
 # Weight of a link between clouds that have no neighbours in common.
 _LINK = 0.01
+# Clouds of fewer points, or of fewer than the square root of all, are linked many at a time.
+_FEW = 64
 
 
 def similarities(X: Any, n_neighbors: int = 15) -> NDArray[np.float64]:
@@ -87,29 +89,55 @@ def neighbor_graph(X: Any, n_neighbors: int = 15) -> sparse.csr_array:
     from sklearn.neighbors import NearestNeighbors
 
     unit, n_neighbors = _checked(X, n_neighbors)
-    nearest = NearestNeighbors(n_neighbors=n_neighbors).fit(unit).kneighbors_graph()
-    halves = sparse.csr_array(nearest) * 0.5
+    tree = NearestNeighbors(n_neighbors=n_neighbors).fit(unit)
+    halves = sparse.csr_array(tree.kneighbors_graph()) * 0.5
     weights = sparse.csr_array(halves + halves.T + sparse.eye_array(unit.shape[0]))
     while True:
         n_clouds, cloud = connected_components(weights, directed=False)
         if n_clouds == 1:
             return weights
-        links = _nearest_links(unit, cloud, n_clouds)
+        links = _nearest_links(tree, unit, cloud)
         weights = sparse.csr_array(weights + links.maximum(links.T))
 
 
-def _nearest_links(points: NDArray[np.float64], cloud: NDArray[Any], n_clouds: int) -> sparse.csr_array:
+def _nearest_links(tree: Any, points: NDArray[np.float64], cloud: NDArray[Any]) -> sparse.csr_array:
     """One link from each cloud but the largest to the point nearest to it outside: a round of Boruvka's algorithm."""
+    n, size = points.shape[0], np.bincount(cloud)
+    pairs, largest = [], int(np.argmax(size))
+    few = max(_FEW, int(np.sqrt(n)))
+    for number in np.flatnonzero(size > few):
+        if number != largest:
+            pairs.append(_link_of_large(points, cloud, int(number)))
+    for most in 2 ** np.arange(int(np.log2(few)) + 2):
+        small = (size <= most) & (size > most // 2) & (size <= few)
+        small[largest] = False
+        if small.any():
+            pairs.append(_links_of_small(tree, points, cloud, small, int(most)))
+    row, column = np.concatenate(pairs).T
+    return sparse.csr_array((np.full(row.size, _LINK), (row, column)), shape=(n, n))
+
+
+def _link_of_large(points: NDArray[np.float64], cloud: NDArray[Any], number: int) -> NDArray[np.intp]:
+    """Link a cloud to the nearest of all points outside."""
     from sklearn.neighbors import NearestNeighbors
 
-    n, pairs = points.shape[0], []
-    for number in np.delete(np.arange(n_clouds), np.argmax(np.bincount(cloud))):
-        inside, outside = np.flatnonzero(cloud == number), np.flatnonzero(cloud != number)
-        distance, nearest = NearestNeighbors(n_neighbors=1).fit(points[outside]).kneighbors(points[inside])
-        here = int(np.argmin(distance[:, 0]))
-        pairs.append((inside[here], outside[nearest[here, 0]]))
-    row, column = np.array(pairs).T
-    return sparse.csr_array((np.full(row.size, _LINK), (row, column)), shape=(n, n))
+    inside, outside = np.flatnonzero(cloud == number), np.flatnonzero(cloud != number)
+    distance, nearest = NearestNeighbors(n_neighbors=1).fit(points[outside]).kneighbors(points[inside])
+    here = int(np.argmin(distance[:, 0]))
+    return np.array([[inside[here], outside[nearest[here, 0]]]])
+
+
+def _links_of_small(
+    tree: Any, points: NDArray[np.float64], cloud: NDArray[Any], small: NDArray[np.bool_], most: int
+) -> NDArray[np.intp]:
+    """Link clouds of at most so many points: one more nearest neighbour than that must lie outside."""
+    here = np.flatnonzero(small[cloud])
+    distance, there = tree.kneighbors(points[here], n_neighbors=min(most + 1, points.shape[0]))
+    first = np.argmax(cloud[there] != cloud[here][:, None], axis=1)
+    distance, there = (table[np.arange(here.size), first] for table in (distance, there))
+    order = np.lexsort((here, distance, cloud[here]))
+    _, at = np.unique(cloud[here][order], return_index=True)
+    return np.stack([here[order][at], there[order][at]], axis=1)
 
 
 def _checked(X: Any, n_neighbors: Any) -> tuple[NDArray[np.float64], int]:
@@ -131,6 +159,8 @@ def _checked(X: Any, n_neighbors: Any) -> tuple[NDArray[np.float64], int]:
 
 def _points(X: Any) -> NDArray[np.float64]:
     try:
+        if np.iscomplexobj(X):
+            raise TypeError("complex numbers have no order of nearness here")
         points = np.array(X, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise InvalidArgumentError(
