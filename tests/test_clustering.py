@@ -280,3 +280,8 @@ def test_curves_have_a_short_repr():
 def test_curves_are_for_small_chains():
     with pytest.raises(InvalidArgumentError, match=r"6,000 states, .* at most 5,000"):
         klump.relaxation_curve(random_chain(6000, "sparse"))
+
+
+@pytest.mark.parametrize("n", [2, 4])
+def test_a_cycle_forgets_nothing_and_so_has_no_plateau(n):
+    assert klump.relaxation_curve(np.roll(np.eye(n), 1, axis=1)).plateau is None

@@ -231,7 +231,8 @@ def _plateau(steps: NDArray[np.int64], kept: NDArray[np.float64], entropy: float
     loss = -np.diff(np.concatenate([[entropy], kept, [0.0]]))
     before, after = np.maximum.accumulate(loss), np.maximum.accumulate(loss[::-1])[::-1]
     inner = loss[1:-1]
-    flat = inner <= _FLAT * np.minimum(before[:-2], after[2:])
+    # Where nothing is ever lost, as by a periodic chain, nothing pauses either.
+    flat = (inner <= _FLAT * np.minimum(before[:-2], after[2:])) & (before[:-2] > _EQUAL)
     if not flat.any():
         return None
     flattest = np.flatnonzero(flat & (inner <= inner[flat].min() + _EQUAL))

@@ -93,7 +93,9 @@ def test_merging_may_begin_with_groups():
     assert tree.n_leaves == 30
     assert np.array_equal(tree.leaves, finer)
     assert same_partition(tree.labels(6), labels)
-    assert tree.linkage[-1, 3] == 600
+    assert hierarchy.is_valid_linkage(tree.linkage)
+    assert tree.sizes[:30].tolist() == np.bincount(finer).tolist()
+    assert tree.sizes[-1] == 600
     answer = klump.aggregate(chain, 6, beta=0.8, method="agglomerative", initial=finer)
     assert same_partition(answer.labels, labels)
 

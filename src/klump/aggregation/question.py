@@ -184,14 +184,14 @@ _MOST = 1_000_000
 class Options:
     """What steers a search, as the user gave it."""
 
-    n_init: Any
-    random_state: Any
-    n_jobs: int | None
-    initial: Any
-    step: Any
-    max_sweeps: Any
-    allow_empty: bool
-    progress: Progress | None
+    n_init: Any = 20
+    random_state: Any = 0
+    n_jobs: int | None = None
+    initial: Any = None
+    step: Any = 0.1
+    max_sweeps: Any = 100
+    allow_empty: bool = False
+    progress: Progress | None = None
     tolerance: Any = TOLERANCE
 
     def task(self, chain: MarkovChain, n_states: Any, beta: float, method: str) -> Task:

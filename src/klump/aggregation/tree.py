@@ -78,11 +78,20 @@ class AggregationTree:
 
         A height never falls: where a merger lowered the cost, it is that of the merger before.
         """
-        size = np.concatenate([np.bincount(self.leaves), np.zeros(self.n_leaves - 1)])
-        for step, pair in enumerate(self.merges):
-            size[self.n_leaves + step] = size[pair].sum()
         height = np.maximum.accumulate(np.maximum(np.cumsum(self.merge_costs), 0.0))
-        return np.column_stack([self.merges, height, size[self.n_leaves :]])
+        leaves = self._added_up(np.ones(self.n_leaves))
+        return np.column_stack([self.merges, height, leaves[self.n_leaves :]])
+
+    @property
+    def sizes(self) -> NDArray[np.int64]:
+        """Number of states in each leaf, then in the result of each merger."""
+        return self._added_up(np.bincount(self.leaves)).astype(np.int64)
+
+    def _added_up(self, of_leaves: NDArray[Any]) -> NDArray[Any]:
+        found = np.concatenate([of_leaves, np.zeros(self.n_leaves - 1)])
+        for step, pair in enumerate(self.merges):
+            found[self.n_leaves + step] = found[pair].sum()
+        return found
 
     def labels(self, n_states: int) -> NDArray[np.int32]:
         """Group of each state when ``n_states`` groups were left, heaviest first."""
@@ -160,6 +169,6 @@ def aggregation_tree(
     """
     chain = as_chain(chain)
     method = "agglomerative-relaxed" if relaxed else "agglomerative"
-    options = Options(1, 0, None, initial, 0.1, 1, False, progress)
+    options = Options(initial=initial, progress=progress)
     task = options.task(chain, 1, checked_beta(beta), method)
     return AggregationTree(chain, task.beta, merge_tree(task, relaxed=relaxed))

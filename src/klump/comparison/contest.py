@@ -81,7 +81,7 @@ def compare(
     (['klump', 'outside'], True)
     """
     chain = as_chain(chain)
-    options = Options(n_init, random_state, n_jobs, None, 0.1, 100, False, None)
+    options = Options(n_init, random_state, n_jobs)
     task = options.task(chain, n_states, checked_beta(beta), "auto")
     own = _chosen("methods", methods, METHODS, [name for name in METHODS if name not in FINDS_NUMBER])
     tools = _chosen("outside", None if outside is True else outside or (), OUTSIDE, list(OUTSIDE))

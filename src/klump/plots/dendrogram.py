@@ -36,15 +36,15 @@ def dendrogram(tree: AggregationTree, n_states: int | None = None) -> Figure:
 
     if tree.n_leaves == 1:
         raise InvalidArgumentError("the tree has one leaf, so there are no mergers to draw")
-    linkage = tree.linkage
+    linkage, sizes = tree.linkage, tree.sizes
     groups = _groups(tree, n_states)
     drawn = hierarchy.dendrogram(
-        _counting_leaves(tree, linkage),
+        linkage,
         p=_MOST_LEAVES,
         truncate_mode="lastp" if tree.n_leaves > _MOST_LEAVES else None,
         # Not colours yet, but which merger each branch is.
         link_color_func=str,
-        leaf_label_func=lambda leaf: _leaf_name(tree, linkage, leaf),
+        leaf_label_func=lambda leaf: _leaf_name(tree, sizes, leaf),
         no_plot=True,
     )
     names, colours = drawn["ivl"], _colours(groups, drawn["leaves"])
@@ -66,15 +66,6 @@ def dendrogram(tree: AggregationTree, n_states: int | None = None) -> Figure:
     axes.set(xlim=(0.0, 10.0 * len(names)), ylim=(floor, top))
     tidy(axes)
     return figure
-
-
-def _counting_leaves(tree: AggregationTree, linkage: NDArray[np.float64]) -> NDArray[np.float64]:
-    """SciPy takes leaves for the smallest there is, even those that are groups to begin with."""
-    n = tree.n_leaves
-    leaves = np.ones(2 * n - 1)
-    for step, pair in enumerate(tree.merges):
-        leaves[n + step] = leaves[pair].sum()
-    return np.column_stack([linkage[:, :3], leaves[n:]])
 
 
 def _groups(tree: AggregationTree, n_states: int | None) -> NDArray[np.int64]:
@@ -118,12 +109,11 @@ def _title(tree: AggregationTree, n_states: int | None, n_drawn: int) -> str:
     return found
 
 
-def _leaf_name(tree: AggregationTree, linkage: NDArray[np.float64], leaf: int) -> str:
+def _leaf_name(tree: AggregationTree, sizes: NDArray[np.int64], leaf: int) -> str:
     """Name a state; count the members of a group."""
-    if leaf >= tree.n_leaves:
-        return f"({int(linkage[leaf - tree.n_leaves, 3])})"
-    members = np.flatnonzero(tree.leaves == leaf)
-    name = str(tree.original.states[members[0]]) if members.size == 1 else f"({members.size})"
+    if sizes[leaf] > 1:
+        return f"({sizes[leaf]})"
+    name = str(tree.original.states[int(np.flatnonzero(tree.leaves == leaf)[0])])
     return name if name.strip() and name.isprintable() else repr(name)
 
 

@@ -103,11 +103,9 @@ def neighbor_graph(X: Any, n_neighbors: int = 15) -> sparse.csr_array:
 def _nearest_links(tree: Any, points: NDArray[np.float64], cloud: NDArray[Any]) -> sparse.csr_array:
     """One link from each cloud but the largest to the point nearest to it outside: a round of Boruvka's algorithm."""
     n, size = points.shape[0], np.bincount(cloud)
-    pairs, largest = [], int(np.argmax(size))
-    few = max(_FEW, int(np.sqrt(n)))
-    for number in np.flatnonzero(size > few):
-        if number != largest:
-            pairs.append(_link_of_large(points, cloud, int(number)))
+    largest, few = int(np.argmax(size)), max(_FEW, int(np.sqrt(n)))
+    large = (number for number in np.flatnonzero(size > few).tolist() if number != largest)
+    pairs = [_link_of_large(points, cloud, number) for number in large]
     for most in 2 ** np.arange(int(np.log2(few)) + 2):
         small = (size <= most) & (size > most // 2) & (size <= few)
         small[largest] = False
