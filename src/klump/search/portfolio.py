@@ -267,8 +267,10 @@ def start(ingredients: Ingredients, number: int) -> Found:
         return ingredients.settle(labels, rng, schedule([ingredients.beta], ingredients.step))
     # Below 1/2 poor starts are trapped, and sweeps at 1/2 are cheap: there first.
     betas = [0.5, ingredients.beta] if ingredients.beta < 0.5 and turn % 4 else None
-    if turn % 4 and ingredients.powers:
-        labels = _settled_at_a_power(ingredients, random_labels(n, k, rng, allow_empty=False), turn // 2, rng)
+    # What is nearly lumpable shows in the rows of P W, what is slow in its powers.
+    if ingredients.powers and (turn % 4 == 1 or (turn % 4 == 2 and ingredients.beta >= 0.5)):
+        which = turn // 2 if ingredients.beta >= 0.5 else turn // 4
+        labels = _settled_at_a_power(ingredients, random_labels(n, k, rng, allow_empty=False), which, rng)
         return ingredients.settle(labels, rng, betas)
     if turn % 4 == 1:
         return ingredients.settle(random_labels(n, k, rng, allow_empty=False), rng, betas)
