@@ -10,6 +10,7 @@ from dataclasses import asdict
 from importlib import metadata
 
 from benchmarks.measure import RESULTS
+from benchmarks.peers import CONTESTANTS
 
 PACKAGES = (
     "numpy",
@@ -93,51 +94,81 @@ def _version(name):
 
 
 def draw(settings, scores) -> None:
-    """Seconds to the right, quality upwards, one panel for each workload: the best place is top left."""
+    """Two pictures: time against quality for each workload, and time against size for each family."""
     import matplotlib
 
     matplotlib.use("Agg")
+    RESULTS.mkdir(exist_ok=True)
+    workloads = dict.fromkeys(score.workload for score in scores)
+    panels = [[score for score in scores if score.workload == workload] for workload in workloads]
+    _figure(panels, _panel, RESULTS / f"{settings.name}.png")
+    sparse = [score for score in scores if score.workload.is_sparse]
+    families = dict.fromkeys(score.workload.family for score in sparse)
+    panels = [[score for score in sparse if score.workload.family == family] for family in families]
+    panels = [panel for panel in panels if len({score.workload for score in panel}) > 1]
+    if panels:
+        _figure(panels, _growth_panel, RESULTS / f"{settings.name}-growth.png")
+
+
+def _figure(panels, fill, path):
+    """Panels side by side, one legend for all of them."""
     import matplotlib.pyplot as plt
 
-    names = list(dict.fromkeys(score.contestant for score in scores if score.contestant != "planted"))
-    looks = {name: _look(name, number) for number, name in enumerate(names)}
-    families = list(dict.fromkeys(score.workload for score in scores))
-    columns = min(COLUMNS, len(families))
-    rows = -(-len(families) // columns)
+    columns = min(COLUMNS, len(panels))
+    rows = -(-len(panels) // columns)
     figure, axes = plt.subplots(
-        rows, columns, figsize=(4.2 * columns, 3.4 * rows), squeeze=False, layout="constrained"
+        rows, columns, figsize=(4.2 * columns, 3.4 * rows + 0.6), squeeze=False, layout="constrained"
     )
-    for panel, workload in zip(axes.flat, families, strict=False):
-        _panel(panel, workload, [score for score in scores if score.workload == workload], looks)
-    for panel in axes.flat[len(families) :]:
-        panel.set_visible(False)
-    handles = [plt.Line2D([], [], linestyle="", label=name, **looks[name]) for name in names]
-    figure.legend(handles=handles, loc="outside lower center", ncols=min(len(names), 2 * columns), fontsize=8)
-    RESULTS.mkdir(exist_ok=True)
-    figure.savefig(RESULTS / f"{settings.name}.png", dpi=130)
+    for axis, scores in zip(axes.flat, panels, strict=False):
+        fill(axis, scores)
+    for axis in axes.flat[len(panels) :]:
+        axis.set_visible(False)
+    answered = {score.contestant for scores in panels for score in scores if score.rounds}
+    names = [name for name in CONTESTANTS if name in answered]
+    handles = [plt.Line2D([], [], linestyle="", label=name, **_look(name)) for name in names]
+    figure.legend(handles=handles, loc="outside lower center", ncols=2 * columns, fontsize=8)
+    figure.savefig(path, dpi=130)
     plt.close(figure)
 
 
-def _look(name, number):
+def _look(name):
+    """The same in every picture of every run."""
     if name.startswith("klump"):
         return {"color": "#d62728", "marker": "*" if name == "klump" else "X", "markersize": 12, "zorder": 3}
-    return {
-        "color": PALETTE[number % len(PALETTE)],
-        "marker": MARKERS[number // len(PALETTE) + number % 2 * 3],
-        "markersize": 7,
-    }
+    number = list(CONTESTANTS).index(name)
+    marker = MARKERS[(number // len(PALETTE) + number % 2 * 3) % len(MARKERS)]
+    return {"color": PALETTE[number % len(PALETTE)], "marker": marker, "markersize": 7}
 
 
-def _panel(panel, workload, scores, looks):
+def _growth_panel(panel, scores):
+    for name in CONTESTANTS:
+        points = sorted(
+            (score.n_transitions, score.median("seconds"))
+            for score in scores
+            if score.contestant == name and score.rounds
+        )
+        if points:
+            panel.plot(*zip(*points, strict=True), linewidth=1, **_look(name))
+    panel.set_xscale("log")
+    panel.set_yscale("log")
+    panel.set_title(scores[0].workload.family, fontsize=10)
+    panel.set_xlabel("transitions", fontsize=9)
+    panel.set_ylabel("seconds", fontsize=9)
+    panel.grid(alpha=0.25)
+
+
+def _panel(panel, scores):
+    """Seconds to the right, quality upwards: the best place is top left."""
+    workload = scores[0].workload
     planted = any(score.contestant == "planted" for score in scores)
     what = "ari" if planted else "cost"
     for score in scores:
         seconds, value = score.median("seconds"), score.median(what)
         if seconds is not None and value is not None:
-            panel.plot(seconds, value, linestyle="", **looks[score.contestant])
+            panel.plot(seconds, value, linestyle="", **_look(score.contestant))
     panel.set_xscale("log")
     if planted:
-        panel.set_ylim(-0.08, 1.08)
+        panel.set_ylim(-0.2, 1.08)
     else:
         panel.invert_yaxis()  # better is up in every panel
     panel.set_title(f"{workload.family}, {workload.n_states:,} states, k = {workload.n_groups}", fontsize=10)
