@@ -186,7 +186,7 @@ def test_ctrl_c_keeps_the_best_so_far():
         ({"n_states": 2, "random_state": -1}, "random_state=-1"),
         ({"n_states": 2, "random_state": "x"}, "random_state='x'"),
         ({"n_states": 2, "initial": [0, 1]}, "2 entries"),
-        ({"n_states": 2, "initial": [0, 0, 0]}, "1 groups"),
+        ({"n_states": 2, "initial": [0, 0, 0]}, "1 group, but"),
         ({"n_states": 2, "initial": [0, 2, 2]}, "empty"),
         ({"n_states": 2, "initial": [[0.5, 0.5]] * 3}, "deterministic"),
         ({"n_states": 2, "allow_empty": True}, "allow_empty"),

@@ -89,10 +89,11 @@ def aggregate(
 
     Notes
     -----
-    ``"auto"`` runs every other method that gives a deterministic map with the same seed first, so it is never
-    costlier than they. It leaves out those that would take too long: the agglomerative ones above 1,200 states,
-    deterministic annealing where transitions times groups exceed 2.5e6, and all of them where a sweep takes more than
-    4e7 logarithms (2,000 dense states in 10 groups, say): there it relies on its own multilevel search.
+    ``"auto"`` looks at all partitions if there are at most 100,000 (12 states in 3 groups, say). Else it runs every
+    other method that gives a deterministic map with the same seed first, so it is never costlier than they. It leaves
+    out those that would take too long: the agglomerative ones above 1,200 states, deterministic annealing where
+    transitions times groups exceed 2.5e6, and all of them where a sweep takes more than 4e7 logarithms (2,000 dense
+    states in 10 groups, say): there it relies on its own multilevel search.
 
     ``"stochastic"`` is never costlier than ``"auto"``, and its answer is deterministic if no stochastic map is cheaper,
     as always at beta = 1. The nearer beta is to 0, the less its groups tell: at 0 groups drawn by chance cost nothing.

@@ -16,6 +16,7 @@ from klump.search.agglomerative import agglomerative, agglomerative_relaxed
 from klump.search.annealing import annealing, schedule
 from klump.search.descent import descend, random_labels, without_empty_groups
 from klump.search.deterministic_annealing import deterministic_annealing
+from klump.search.exhaustive import exhaustive, n_partitions
 from klump.search.kernels.tables import Problem
 from klump.search.method import EQUAL, Found, Labels, Method, Task, best_until_interrupted, better, run_all
 from klump.search.multilevel import multilevel
@@ -30,6 +31,8 @@ _AFFORDABLE, _RESTARTABLE = 20_000_000, 40_000_000
 # Logarithms that the whole search may take, apart from the methods that it must include.
 _BUDGET = 1_200_000_000
 _N_ELITE = 3
+# So few partitions are priced one by one, in a tenth of a second: 12 states in 3 groups have 86,526.
+_ENUMERABLE = 100_000
 # Steps that an included method counts for when progress is reported.
 _STEPS = 10
 # So few states have so few partitions that a few starts see all that matter.
@@ -122,6 +125,13 @@ def portfolio(task: Task) -> Found:
         return _only_answer(task)
     if sweep_cost(task) > _RESTARTABLE:
         return multilevel(task)
+    if n_partitions(n, k, _ENUMERABLE) < _ENUMERABLE:
+        return exhaustive(task)
+    return search(task)
+
+
+def search(task: Task) -> Found:
+    """Run the portfolio itself, whatever the size; Ctrl-C keeps the best so far."""
     return best_until_interrupted(_Search(task))
 
 
