@@ -159,6 +159,8 @@ def _growth_panel(panel, scores):
 
 def _panel(panel, scores):
     """Seconds to the right, quality upwards: the best place is top left."""
+    from matplotlib.ticker import LogLocator, NullFormatter
+
     workload = scores[0].workload
     planted = any(score.contestant == "planted" for score in scores)
     what = "ari" if planted else "cost"
@@ -167,6 +169,10 @@ def _panel(panel, scores):
         if seconds is not None and value is not None:
             panel.plot(seconds, value, linestyle="", **_look(score.contestant))
     panel.set_xscale("log")
+    # Panels of less than a decade have ticks too, and none of them overlap.
+    panel.xaxis.set_major_locator(LogLocator(subs=(1, 3) if _decades(panel) < 2 else (1,)))
+    panel.xaxis.set_major_formatter("{x:g}")
+    panel.xaxis.set_minor_formatter(NullFormatter())
     if planted:
         panel.set_ylim(-0.2, 1.08)
     else:
@@ -186,3 +192,8 @@ def _panel(panel, scores):
             color="#555555",
             wrap=True,
         )
+
+
+def _decades(panel):
+    low, high = panel.get_xlim()
+    return math.log10(high / low)
