@@ -97,6 +97,8 @@ class Score:
 
 def run(settings: Settings):
     """Every chosen workload; results are written after each, so that an interrupted run is not lost."""
+    # Leave as on Ctrl-C: the measurement that runs is ended, and the chains on disk are removed.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     scores: list[Score] = []
     verdicts = []
     with tempfile.TemporaryDirectory() as folder:
