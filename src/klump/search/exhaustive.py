@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,10 @@ def exhaustive(task: Task) -> Found:
     mu = task.chain.stationary_distribution.copy()
     cheapest(joint, mu, task.beta, EQUAL, labels, most, np.zeros((n + k + 1, k)), best)
     found = scored(task, best.astype(np.int32))
-    task.report(1, 1, found.cost)
+    try:
+        task.report(1, 1, found.cost)
+    except KeyboardInterrupt:  # who was asked to stop gets what there is
+        return replace(found, interrupted=True)
     return found
 
 
