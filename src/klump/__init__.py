@@ -12,6 +12,7 @@ __version__ = "0.1.0"
 
 _HOME = {
     "Aggregation": "klump.aggregation",
+    "AggregationGrid": "klump.aggregation",
     "AggregationPath": "klump.aggregation",
     "AggregationTree": "klump.aggregation",
     "Bisimulation": "klump.guarantees",
@@ -32,6 +33,7 @@ _HOME = {
     "compare": "klump.comparison",
     "datasets": "klump.sources",
     "errors": "klump",
+    "grid": "klump.aggregation",
     "is_lumpable": "klump.aggregation",
     "load": "klump.aggregation",
     "read_chain": "klump.files",
@@ -45,12 +47,14 @@ __all__ = ["__version__", *sorted(_HOME)]
 if TYPE_CHECKING:
     from klump import errors as errors
     from klump.aggregation import Aggregation as Aggregation
+    from klump.aggregation import AggregationGrid as AggregationGrid
     from klump.aggregation import AggregationPath as AggregationPath
     from klump.aggregation import AggregationTree as AggregationTree
     from klump.aggregation import Costs as Costs
     from klump.aggregation import aggregate as aggregate
     from klump.aggregation import aggregation_tree as aggregation_tree
     from klump.aggregation import beta_path as beta_path
+    from klump.aggregation import grid as grid
     from klump.aggregation import is_lumpable as is_lumpable
     from klump.aggregation import load as load
     from klump.aggregation import score as score

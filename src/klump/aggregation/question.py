@@ -115,8 +115,7 @@ def aggregate(
     [(0, 4), (1, 3), (2,)]
     """
     chain = as_chain(chain)
-    if not isinstance(method, str) or method not in METHODS:
-        raise InvalidArgumentError(f"method={method!r} is not known; choose one of {', '.join(METHODS)}")
+    checked_method(method)
     if allow_empty and method not in ("sequential", "annealing"):
         raise InvalidArgumentError(
             "allow_empty=True is for the paper's algorithms; pass method='annealing' with it"
@@ -129,9 +128,18 @@ def aggregate(
         n_init, random_state, n_jobs, initial, step, max_sweeps, allow_empty, progress, tolerance
     )
     task = options.task(chain, n_states, checked_beta(beta), method)
+    return answered(task, searched(task, method), method)
+
+
+def searched(task: Task, method: str) -> Found:
+    """Let a method search."""
     with one_thread():
-        found = METHODS[method](task)
-    return _answer(task, found, method, task.beta, heaviest_first(chain, _map_of(task, found)))
+        return METHODS[method](task)
+
+
+def answered(task: Task, found: Found, method: str) -> Aggregation:
+    """Wrap what a method found, groups ordered by mass."""
+    return _answer(task, found, method, task.beta, heaviest_first(task.chain, _map_of(task, found)))
 
 
 def beta_path(
@@ -161,7 +169,7 @@ def beta_path(
     [[(0, 1), (2, 3)], [(0, 1), (2, 3)]]
     """
     chain = as_chain(chain)
-    wanted = [1.0 - 0.1 * i for i in range(10)] + [0.0] if betas is None else _checked_betas(betas)
+    wanted = [1.0 - 0.1 * i for i in range(10)] + [0.0] if betas is None else checked_betas(betas)
     wanted = sorted({round(beta, 12) for beta in wanted}, reverse=True)
     options = Options(n_init, random_state, n_jobs, initial, step, max_sweeps, allow_empty, progress)
     task = options.task(chain, n_states, wanted[-1], "annealing")
@@ -284,6 +292,13 @@ def checked_seed(random_state: Any) -> int:
     raise InvalidArgumentError(f"random_state={random_state!r} is not a seed; pass a whole number, 0 or more")
 
 
+def checked_method(method: Any) -> str:
+    """Insist on a method that there is."""
+    if not isinstance(method, str) or method not in METHODS:
+        raise InvalidArgumentError(f"method={method!r} is not known; choose one of {', '.join(METHODS)}")
+    return method
+
+
 def _checked_groups(n_states: Any, chain: MarkovChain, method: str) -> int:
     if method in FINDS_NUMBER:
         if n_states is not None:
@@ -312,7 +327,8 @@ def _checked_count(name: str, value: Any) -> int:
     return int(value)
 
 
-def _checked_betas(betas: Any) -> list[float]:
+def checked_betas(betas: Any) -> list[float]:
+    """Turn several betas into floats in [0, 1]."""
     if isinstance(betas, str) or not isinstance(betas, Iterable):
         raise InvalidArgumentError(
             f"betas={betas!r} must be a sequence of numbers between 0 and 1, like [1, 0.5, 0]"

@@ -4,8 +4,9 @@ A file is an uncompressed ``.npz``, which NumPy and anything that reads zip arch
 
 ``metadata``
     JSON text: the format and its version, the names of the states, what was applied to the chain, and for
-    each aggregation its beta, method, seed, trace and number of groups. Tuples are lists; bytes are
-    ``{"bytes": hex}``, and floats that JSON lacks are ``{"float": "nan"}``.
+    each aggregation its beta, method, seed, trace and number of groups; for a grid also the numbers of groups and
+    the betas that it spans. Tuples are lists; bytes are ``{"bytes": hex}``, and floats that JSON lacks are
+    ``{"float": "nan"}``.
 ``transition_matrix``, or ``data``, ``indices``, ``indptr``, ``shape``, ``format`` and ``_is_array``
     The matrix of a dense chain, or that of a sparse one as :func:`scipy.sparse.load_npz` reads it.
 ``stationary_distribution``, ``original_index``
@@ -36,6 +37,7 @@ from scipy import sparse
 
 from klump.aggregation.aggregation import Aggregation, AggregationPath
 from klump.aggregation.costs import checked_beta
+from klump.aggregation.grids import AggregationGrid
 from klump.aggregation.mapping import Mapping, as_mapping, from_labels
 from klump.chain import MarkovChain, validation
 from klump.chain.connectivity import communicating_classes
@@ -43,17 +45,19 @@ from klump.errors import FileFormatError, InvalidArgumentError, KlumpError
 from klump.search.method import Record
 
 Arrays = dict[str, NDArray[Any]]
+Saved = Aggregation | AggregationPath | AggregationGrid
 
 _VERSION = 1
-_AGGREGATION, _PATH = "klump/aggregation", "klump/path"
+_AGGREGATION, _PATH, _GRID = "klump/aggregation", "klump/path", "klump/grid"
+_FORMATS: dict[type, str] = {Aggregation: _AGGREGATION, AggregationPath: _PATH, AggregationGrid: _GRID}
 # Types of the entries. A file never decides by itself as what it is read.
 _FLOATS, _INTEGERS, _LABELS, _TEXT = ("float64",), ("int32", "int64"), ("int32",), ("bytes",)
 _NUMBERS = (*_FLOATS, *_INTEGERS)
 _CSR = {"data": _FLOATS, "indices": _INTEGERS, "indptr": _INTEGERS}
 
 
-def save(answer: Aggregation | AggregationPath, path: str | os.PathLike[str]) -> None:
-    """Save an aggregation or a path, so that :func:`load` gives it back exactly.
+def save(answer: Saved, path: str | os.PathLike[str]) -> None:
+    """Save an aggregation, a path or a grid, so that :func:`load` gives it back exactly.
 
     The file appears only when it is complete, and under exactly the name given.
 
@@ -77,8 +81,10 @@ def save(answer: Aggregation | AggregationPath, path: str | os.PathLike[str]) ->
     >>> load(path).cost == answer.cost
     True
     """
-    if not isinstance(answer, Aggregation | AggregationPath):
-        raise InvalidArgumentError(f"only an Aggregation or an AggregationPath can be saved, not {answer!r}")
+    if type(answer) not in _FORMATS:
+        raise InvalidArgumentError(
+            f"only an Aggregation, an AggregationPath or an AggregationGrid can be saved, not {answer!r}"
+        )
     arrays = _content(answer)
     target = Path(os.path.realpath(path))
     # In the same directory, because only there is renaming atomic.
@@ -93,7 +99,7 @@ def save(answer: Aggregation | AggregationPath, path: str | os.PathLike[str]) ->
         raise FileFormatError(f"{os.fspath(path)}: cannot be written: {error.strerror or error}") from error
 
 
-def load(path: str | os.PathLike[str]) -> Aggregation | AggregationPath:
+def load(path: str | os.PathLike[str]) -> Saved:
     """Load what :func:`save` wrote.
 
     Nothing is computed anew: the chain, its stationary distribution and the maps are those that were saved,
@@ -133,23 +139,23 @@ def _write(arrays: Arrays, path: Path) -> None:
                 np.lib.format.write_array(entry, array, allow_pickle=False)
 
 
-def _content(answer: Aggregation | AggregationPath) -> Arrays:
+def _content(answer: Saved) -> Arrays:
     """Everything that is saved; what cannot be saved is found here, before a file is touched."""
     answers = (answer,) if isinstance(answer, Aggregation) else answer.aggregations
     if not answers:
         raise InvalidArgumentError("the path is empty: it has no chain, so there is nothing to save")
     chain = answers[0].original
     if any(other.original is not chain for other in answers):
-        raise InvalidArgumentError(
-            "the steps of this path are aggregations of different chains; save each alone"
-        )
-    metadata = {
-        "format": _AGGREGATION if isinstance(answer, Aggregation) else _PATH,
+        raise InvalidArgumentError("these are aggregations of different chains; save each alone")
+    metadata: dict[str, Any] = {
+        "format": _FORMATS[type(answer)],
         "version": _VERSION,
         "states": _names(chain),
         "applied": list(chain.applied),
         "aggregations": [_facts(each) for each in answers],
     }
+    if isinstance(answer, AggregationGrid):
+        metadata["grid"] = {"n_states": list(answer.n_states), "betas": list(answer.betas)}
     arrays = {
         "metadata": np.array(json.dumps(metadata, allow_nan=False).encode("ascii")),
         "original_index": chain.original_index,
@@ -300,13 +306,15 @@ class _Entries:
         return matrix
 
 
-def _answer(entries: _Entries) -> Aggregation | AggregationPath:
+def _answer(entries: _Entries) -> Saved:
     metadata = _metadata(entries)
     try:
         chain = _chain(entries, metadata)
         answers = [_aggregation(entries, facts, i, chain) for i, facts in enumerate(metadata["aggregations"])]
         if metadata["format"] == _PATH:
             return AggregationPath(tuple(answers))
+        if metadata["format"] == _GRID:
+            return _grid(metadata["grid"], answers)
         (answer,) = answers
         return answer
     except FileFormatError:
@@ -314,6 +322,16 @@ def _answer(entries: _Entries) -> Aggregation | AggregationPath:
     except (KlumpError, AttributeError, KeyError, TypeError, ValueError) as error:
         # A file that klump wrote gets here intact; this one was changed since.
         raise _damaged(f"its contents do not fit together ({error})") from error
+
+
+def _grid(spans: dict[str, Any], answers: list[Aggregation]) -> AggregationGrid:
+    grid = AggregationGrid(
+        tuple(map(int, spans["n_states"])), tuple(map(checked_beta, spans["betas"])), tuple(answers)
+    )
+    cells = len(grid.n_states) * len(grid.betas)
+    if not answers or len(grid.not_run) != cells - len(answers):
+        raise _damaged(f"its grid of {cells} cells and its {len(answers)} aggregations do not fit together")
+    return grid
 
 
 def _metadata(entries: _Entries) -> dict[str, Any]:
@@ -327,7 +345,7 @@ def _metadata(entries: _Entries) -> dict[str, Any]:
         kind, version = metadata["format"], metadata["version"]
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise _damaged("its metadata cannot be understood") from error
-    if kind not in (_AGGREGATION, _PATH):
+    if kind not in _FORMATS.values():
         raise foreign
     if type(version) is not int or version < 1:
         raise _damaged(f"its format version is {version!r}")

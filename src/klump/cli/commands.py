@@ -11,7 +11,7 @@ import click
 from klump.errors import KlumpError
 
 # One module each, with a function `command`, in the order in which help lists them.
-COMMANDS = ("info", "aggregate", "path", "score", "compare", "reproduce")
+COMMANDS = ("info", "aggregate", "path", "grid", "score", "compare", "reproduce")
 
 INTERRUPTED = 130  # what shells report for a program that Ctrl-C ended
 

@@ -48,12 +48,13 @@ def _from_npy(path: Path, chain: MarkovChain) -> Any:
 
 
 def _from_npz(path: Path, chain: MarkovChain) -> Any:
-    from klump.aggregation import AggregationPath, load
+    from klump.aggregation import Aggregation, AggregationGrid, load
 
     loaded = load(path)
-    if isinstance(loaded, AggregationPath):
+    if not isinstance(loaded, Aggregation):
+        kind = "grid" if isinstance(loaded, AggregationGrid) else "path"
         raise FileFormatError(
-            f"this is a path of {counted(len(loaded), 'aggregation')}; save the one that is to be scored"
+            f"this is a {kind} of {counted(len(loaded), 'aggregation')}; save the one that is to be scored"
         )
     labels = loaded.map.labels
     return _as_map(loaded.mapping, chain) if labels is None else _as_numbers(labels.tolist(), chain)

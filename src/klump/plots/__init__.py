@@ -7,6 +7,17 @@ pyplot is touched.
 from klump.plots.comparison import comparison
 from klump.plots.dendrogram import dendrogram
 from klump.plots.figure import FAILED, KLUMP, OUTSIDE, new_figure, save
+from klump.plots.grid import grid
 from klump.plots.relaxation import relaxation
 
-__all__ = ["FAILED", "KLUMP", "OUTSIDE", "comparison", "dendrogram", "new_figure", "relaxation", "save"]
+__all__ = [
+    "FAILED",
+    "KLUMP",
+    "OUTSIDE",
+    "comparison",
+    "dendrogram",
+    "grid",
+    "new_figure",
+    "relaxation",
+    "save",
+]

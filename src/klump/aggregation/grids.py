@@ -1,0 +1,315 @@
+"""Aggregations for several numbers of groups and several betas, searched side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from klump.aggregation.aggregation import Aggregation
+from klump.aggregation.costs import checked_beta
+from klump.aggregation.many import checked_numbered_method, searched_alone
+from klump.aggregation.question import Options, answered, checked_betas, checked_groups, checked_seed
+from klump.chain import ChainLike, MarkovChain, as_chain
+from klump.chain.wording import counted
+from klump.errors import InvalidArgumentError
+from klump.search.method import Found, Task, run_all
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+Cell = tuple[int, float]
+
+# Numbers of groups that are tried if none are named.
+_USUAL = range(2, 11)
+# Betas that are nearer to each other are the same.
+_SAME = 1e-9
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class AggregationGrid:
+    """An aggregation for each number of groups and each beta, as :func:`klump.grid` found them.
+
+    ``grid[4, 0.5]`` is one of them; iterating visits all, by number of groups and then in the order of the betas.
+
+    Examples
+    --------
+    >>> import klump
+    >>> P = [[0.5, 0.4, 0.1, 0.0], [0.4, 0.5, 0.0, 0.1], [0.1, 0.0, 0.4, 0.5], [0.0, 0.1, 0.5, 0.4]]
+    >>> found = klump.grid(P, n_states=[2, 3], betas=[0.5, 1])
+    >>> found[2, 0.5].groups
+    [(0, 1), (2, 3)]
+    >>> found.costs.shape, found.kept.shape
+    ((2, 2), (2, 2))
+    >>> print(found)
+    4 states, auto, seed 0; costs in bits
+    groups  beta      cost    kept   epsilon
+         2   0.5  0.054016   83.1%  0.000000
+         2     1  0.108032   83.1%  0.000000
+         3   0.5  0.052008   83.7%  0.050000
+         3     1  0.054016   83.7%  0.050000
+    """
+
+    n_states: tuple[int, ...]
+    """The numbers of groups, in the order given."""
+    betas: tuple[float, ...]
+    """The betas, in the order given."""
+    aggregations: tuple[Aggregation, ...] = field(repr=False)
+    """What was found, by number of groups and then beta; after Ctrl-C the first of them only."""
+
+    @property
+    def original(self) -> MarkovChain:
+        """The chain that was aggregated."""
+        return self.aggregations[0].original
+
+    @cached_property
+    def costs(self) -> NDArray[np.float64]:
+        """Cost of each aggregation at its own beta, in bits: a row for each number of groups; NaN if not run."""
+        return self._table(lambda answer: answer.cost)
+
+    @cached_property
+    def kept(self) -> NDArray[np.float64]:
+        """Share I(Y1;Y2) / I(X1;X2) that each aggregation keeps, in the order of :attr:`costs`."""
+        return self._table(lambda answer: answer.kept)
+
+    @property
+    def not_run(self) -> tuple[Cell, ...]:
+        """Numbers of groups and betas that Ctrl-C left no time for."""
+        return tuple(cell for cell in _cells(self.n_states, self.betas) if cell not in self._found)
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether Ctrl-C stopped the search."""
+        return bool(self.not_run) or any(answer.interrupted for answer in self)
+
+    @cached_property
+    def _found(self) -> dict[Cell, Aggregation]:
+        return {(answer.n_states, answer.beta): answer for answer in self}
+
+    def _table(self, value: Callable[[Aggregation], float]) -> NDArray[np.float64]:
+        cells = _cells(self.n_states, self.betas)
+        values = [value(self._found[cell]) if cell in self._found else np.nan for cell in cells]
+        table = np.array(values).reshape(len(self.n_states), len(self.betas))
+        table.flags.writeable = False
+        return table
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything but the chain, ready for JSON; a cell that was not run is left out."""
+        return {
+            "n_states": list(self.n_states),
+            "betas": list(self.betas),
+            "method": self.aggregations[0].method,
+            "seed": self.aggregations[0].random_state,
+            "cells": [_facts(answer) for answer in self],
+            "not_run": [list(cell) for cell in self.not_run],
+            "interrupted": self.interrupted,
+        }
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Save to a file that :func:`klump.load` reads."""
+        from klump.aggregation.storage import save
+
+        save(self, path)
+
+    def plot(self, path: str | PathLike[str] | None = None) -> Any:
+        """Draw the cost and the kept share against the number of groups, a line for each beta; needs matplotlib.
+
+        Parameters
+        ----------
+        path
+            Where to save the picture; its suffix (.png, .svg, .pdf) decides on the format.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+        """
+        from klump import plots
+
+        figure = plots.grid(self)
+        if path is not None:
+            plots.save(figure, path)
+        return figure
+
+    def __getitem__(self, cell: tuple[int, float]) -> Aggregation:
+        if not isinstance(cell, tuple) or len(cell) != 2:
+            raise InvalidArgumentError(
+                f"{cell!r} is no cell of a grid; ask for grid[n_states, beta], like "
+                f"grid[{self.n_states[0]}, {self.betas[0]:g}]"
+            )
+        n_states, wanted = cell[0], checked_beta(cell[1])
+        beta = next((beta for beta in self.betas if abs(beta - wanted) < _SAME), None)
+        if beta is None or n_states not in self.n_states:
+            raise InvalidArgumentError(
+                f"n_states={n_states!r}, beta={wanted:g} is not on this grid; it has n_states "
+                f"{', '.join(map(str, self.n_states))} and beta {', '.join(f'{beta:g}' for beta in self.betas)}"
+            )
+        if (n_states, beta) not in self._found:
+            raise InvalidArgumentError(
+                f"n_states={n_states}, beta={beta:g} was not run before Ctrl-C; run the grid again, or aggregate"
+            )
+        return self._found[n_states, beta]
+
+    def __iter__(self) -> Iterator[Aggregation]:
+        return iter(self.aggregations)
+
+    def __len__(self) -> int:
+        return len(self.aggregations)
+
+    def __repr__(self) -> str:
+        groups = _listed(self.n_states)
+        betas = _listed(self.betas)
+        stopped = ", interrupted" * self.interrupted
+        return (
+            f"AggregationGrid({self.original.n_states:,} states, n_states={groups}, betas={betas}{stopped})"
+        )
+
+    def __str__(self) -> str:
+        first = self.aggregations[0]
+        lines = [
+            f"{counted(self.original.n_states, 'state')}, {first.method}, seed {first.random_state}; costs in bits",
+            f"{'groups':>6}  {'beta':>4}  {'cost':>8}  {'kept':>6}  {'epsilon':>8}",
+        ]
+        for answer in self:
+            epsilon = _epsilon(answer)
+            lines.append(
+                f"{answer.n_states:>6}  {answer.beta:>4g}  {answer.cost:8.6f}  {answer.kept:6.1%}  "
+                + ("    soft" if epsilon is None else f"{epsilon:8.6f}")
+            )
+        if self.interrupted:
+            lines.append(f"interrupted: {counted(len(self.not_run), 'cell')} not run")
+        return "\n".join(lines)
+
+
+def grid(
+    chain: ChainLike,
+    n_states: Iterable[int] | None = None,
+    betas: Iterable[float] = (0.5,),
+    method: str = "auto",
+    n_init: int = 20,
+    random_state: Any = 0,
+    n_jobs: int | None = None,
+    *,
+    step: float = 0.1,
+    max_sweeps: int = 100,
+    progress: Callable[[int, int], None] | None = None,
+) -> AggregationGrid:
+    """Aggregate a chain to several numbers of groups, at several betas.
+
+    Each cell of the grid is what :func:`klump.aggregate` finds with the same options, on its own: no cell starts
+    from another. (:func:`klump.beta_path` anneals along beta instead, :func:`klump.aggregation_tree` merges
+    from each number of groups to the next.)
+
+    Parameters
+    ----------
+    chain
+        A MarkovChain, a transition matrix (dense or sparse), or an object with one.
+    n_states
+        The numbers of groups; 2 to 10 if left out, as far as the chain has so many states.
+    betas
+        The values of beta.
+    method, n_init, random_state, step, max_sweeps
+        As in :func:`klump.aggregate`, for every cell.
+    n_jobs
+        Cells that are searched at a time, as in joblib: threads unless ``joblib.parallel_config`` says
+        otherwise. Each takes one worker. The answer does not depend on it.
+    progress
+        Called with the number of finished and of all cells.
+
+    Returns
+    -------
+    AggregationGrid
+        On Ctrl-C the cells that were ready, marked ``interrupted``.
+
+    Examples
+    --------
+    >>> P = [[0.5, 0.4, 0.1, 0.0], [0.4, 0.5, 0.0, 0.1], [0.1, 0.0, 0.4, 0.5], [0.0, 0.1, 0.5, 0.4]]
+    >>> grid(P)
+    AggregationGrid(4 states, n_states=2..4, betas=0.5)
+    >>> [round(answer.cost, 3) for answer in grid(P)]
+    [0.054, 0.052, 0.0]
+    """
+    chain = as_chain(chain)
+    checked_numbered_method(method)
+    wanted = tuple(dict.fromkeys(checked_betas(betas)))
+    numbers = _checked_numbers(n_states, chain.n_states)
+    if progress is not None and not callable(progress):
+        raise InvalidArgumentError(f"progress={progress!r} must be a function of (done, total)")
+    options = Options(n_init, checked_seed(random_state), n_jobs, step=step, max_sweeps=max_sweeps)
+    cells = _cells(numbers, wanted)
+    tasks = [options.task(chain, number, beta, method) for number, beta in cells]
+    # Facts that all cells need are found once, and travel with the chain.
+    _ = chain.stationary_distribution, chain.joint, chain.redundancy_rate
+    calls = [(chain, options, number, beta, method) for number, beta in cells]
+    found = _until_interrupted(tasks[0], calls, progress)
+    # The found ones come first: Ctrl-C cuts the list short.
+    answers = tuple(answered(task, each, method) for task, each in zip(tasks, found, strict=False))
+    return AggregationGrid(numbers, wanted, answers)
+
+
+def _until_interrupted(
+    task: Task, calls: list[tuple[Any, ...]], progress: Callable[[int, int], None] | None
+) -> list[Found]:
+    """Search cell by cell; what is ready when Ctrl-C is pressed is kept, once there is something."""
+    found: list[Found] = []
+    try:
+        for result in run_all(task, searched_alone, calls):
+            found.append(result)
+            if progress is not None:
+                progress(len(found), len(calls))
+            # The method answered Ctrl-C with its best until then: nobody waits for the others.
+            if result.interrupted:
+                break
+    except KeyboardInterrupt:
+        if not found:
+            raise
+    return found
+
+
+def _cells(n_states: Iterable[int], betas: Iterable[float]) -> list[Cell]:
+    values = tuple(betas)
+    return [(number, beta) for number in n_states for beta in values]
+
+
+def _checked_numbers(n_states: Any, most: int) -> tuple[int, ...]:
+    """Take the numbers of groups, each once."""
+    if n_states is None:
+        return tuple(number for number in _USUAL if number <= most) or (1,)
+    if isinstance(n_states, str) or not isinstance(n_states, Iterable):
+        raise InvalidArgumentError(f"n_states={n_states!r} must be several whole numbers, like range(2, 11)")
+    numbers = tuple(dict.fromkeys(checked_groups(number, most, "states of the chain") for number in n_states))
+    if not numbers:
+        raise InvalidArgumentError("n_states is empty; give at least one number of groups")
+    return numbers
+
+
+def _facts(answer: Aggregation) -> dict[str, Any]:
+    return {
+        "n_states": answer.n_states,
+        "beta": answer.beta,
+        "cost": answer.cost,
+        "lumpability": answer.costs.lumpability,
+        "predictability": answer.costs.predictability,
+        "kept": answer.kept,
+        "epsilon": _epsilon(answer),
+        "labels": answer.labels.tolist(),
+        "mapping": answer.mapping.tolist() if answer.map.labels is None else None,
+        "notes": list(answer.notes),
+        "interrupted": answer.interrupted,
+    }
+
+
+def _epsilon(answer: Aggregation) -> float | None:
+    """How far a state's next group is off at most; soft maps have no such certificate."""
+    return None if answer.map.labels is None else answer.bisimulation.epsilon
+
+
+def _listed(values: tuple[Any, ...]) -> str:
+    """Write numbers, those that follow each other as a range."""
+    first, last = values[0], values[-1]
+    if len(values) > 2 and values == tuple(range(int(first), int(last) + 1)):
+        return f"{first}..{last}"
+    return ", ".join(f"{value:g}" for value in values)

@@ -1,0 +1,30 @@
+"""Many searches at once: each of them takes one worker, so that together they take as many as were asked for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from klump.aggregation.question import Options, checked_method, searched
+from klump.chain import MarkovChain
+from klump.errors import InvalidArgumentError
+from klump.search.method import Found
+from klump.search.registry import FINDS_NUMBER, METHODS
+
+
+def searched_alone(chain: MarkovChain, options: Options, n_states: int, beta: float, method: str) -> Found:
+    """Search on one worker, whatever engine runs this call; the options have been checked before."""
+    import joblib
+
+    # Without this a search within a task of a cluster would ask the whole cluster for help, as all others do.
+    with joblib.parallel_config(backend="sequential"):
+        return searched(options.task(chain, n_states, beta, method), method)
+
+
+def checked_numbered_method(method: Any) -> str:
+    """Insist on a method that is told how many groups to find."""
+    if checked_method(method) in FINDS_NUMBER:
+        others = ", ".join(name for name in METHODS if name not in FINDS_NUMBER)
+        raise InvalidArgumentError(
+            f"method={method!r} finds the number of groups itself; choose one of {others}"
+        )
+    return str(method)
