@@ -23,9 +23,9 @@ from scipy import sparse
 import klump
 from benchmarks import workloads
 from benchmarks.peers import CONTESTANTS, Contestant
+from klump.aggregation.agreement import adjusted_rand_index
 from klump.aggregation.costs import score
 from klump.chain import MarkovChain
-from klump.experiments.agreement import adjusted_rand_index
 from klump.search.method import Task
 from klump.sources.random_chains import sparse_block_chain
 

@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from klump import information
+from klump.aggregation.agreement import adjusted_rand_index
 from klump.aggregation.costs import Costs, score
 from klump.aggregation.question import aggregate, beta_path
 from klump.experiments import bigrams_pictures as pictures
-from klump.experiments.agreement import adjusted_rand_index
 from klump.experiments.partitions import Labels, differing, labels_of, written
 from klump.experiments.result import Marked, Outcome, Picture, Result, Table, Verdict
 from klump.experiments.trials import Settings, run_pieces

@@ -16,10 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from klump.aggregation.aggregation import Aggregation
+from klump.aggregation.agreement import adjusted_rand_index
 from klump.aggregation.costs import score
 from klump.aggregation.question import aggregate, beta_path
 from klump.chain import MarkovChain
-from klump.experiments.agreement import adjusted_rand_index
 from klump.experiments.result import STANDARD_ERRORS, Outcome, Picture, Result, Table, Verdict
 from klump.experiments.shares import Share, judge_shares
 from klump.experiments.trials import Settings, run_pieces

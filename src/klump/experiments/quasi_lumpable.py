@@ -18,9 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from klump.aggregation.aggregation import Aggregation
+from klump.aggregation.agreement import adjusted_rand_index
 from klump.aggregation.question import aggregate, beta_path
 from klump.experiments import quasi_lumpable_pictures as pictures
-from klump.experiments.agreement import adjusted_rand_index
 from klump.experiments.result import STANDARD_ERRORS, Picture, Result, Sample, Table, Verdict, judge
 from klump.experiments.trials import Settings, run_pieces
 from klump.sources.random_chains import block_chain

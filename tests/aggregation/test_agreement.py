@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from sklearn.metrics import adjusted_rand_score
 
+from klump.aggregation.agreement import adjusted_rand_index
 from klump.errors import InvalidArgumentError
-from klump.experiments.agreement import adjusted_rand_index
 
 
 @pytest.mark.parametrize("n_states", [1, 2, 7, 100, 1000])
