@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from klump import __version__
+from klump.search.cluster import alone
 
 Progress = Callable[[str, int, int], None]
 
@@ -71,7 +72,7 @@ def run_pieces(
 
 
 def _numbered(number: int, function: Callable[..., Any], call: tuple[Any, ...]) -> tuple[int, Any]:
-    return number, function(*call)
+    return number, alone(function, *call)
 
 
 def _append(record: Path, line: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Protocol
@@ -14,6 +15,7 @@ from scipy import sparse
 
 from klump import information
 from klump.chain import MarkovChain
+from klump.search.cluster import Held, Packed, active_client, call_together, unwarned
 from klump.search.kernels.tables import Problem
 from klump.search.problem import make_problem
 
@@ -43,6 +45,7 @@ class Task:
     allow_empty: bool = False
     tolerance: float = 1e-10
     progress: Progress | None = field(default=None, compare=False)
+    held: Held = field(default_factory=Held, compare=False, repr=False)
 
     @cached_property
     def problem(self) -> Problem:
@@ -134,16 +137,27 @@ def better(a: Found | None, b: Found) -> Found:
 
 
 def run_all(task: Task, function: Callable[..., Any], calls: Iterable[tuple[Any, ...]]) -> Iterator[Any]:
-    """Run independent calls and yield their results in order: threads, or the engine joblib is set to."""
+    """Run independent calls and yield their results in order: threads, or the engine joblib is set to.
+
+    The first argument should be what all calls have in common: it is sent to a cluster only once.
+    """
     import joblib
 
     engine = joblib.Parallel(n_jobs=task.n_jobs, prefer="threads", return_as="generator")
-    results = engine(joblib.delayed(function)(*call) for call in calls)
-    try:
-        for result in results:  # noqa: UP028 (`yield from` would close them where the warning is heard)
-            yield result
-    finally:
-        # Who stops listening, by Ctrl-C, need not be told that some results were not used.
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            results.close()
+    client = active_client()
+    with nullcontext() if client is None else unwarned():
+        if client is None:
+            results = engine(joblib.delayed(function)(*call) for call in calls)
+        else:
+            results = engine(
+                joblib.delayed(call_together)(function, task.held.future(client, shared), Packed(others))
+                for shared, *others in calls
+            )
+        try:
+            for result in results:  # noqa: UP028 (`yield from` would close them where the warning is heard)
+                yield result
+        finally:
+            # Who stops listening, by Ctrl-C, need not be told that some results were not used.
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                results.close()
