@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from klump.aggregation.costs import Costs, aggregated_matrix, checked_beta, costs_of, group_masses
+from klump.aggregation.costs import Costs, aggregated_matrix, checked_beta, costs_of, group_masses, to_groups
 from klump.aggregation.lumpable import is_lumpable
 from klump.aggregation.mapping import Mapping, as_mapping, from_labels
 from klump.chain import ChainLike, MarkovChain, as_chain
@@ -94,10 +94,6 @@ class Aggregation:
         return _read_only(self.map.weights.toarray())
 
     @cached_property
-    def _to_groups(self) -> Any:
-        return self.original.transition_matrix @ self.map.weights
-
-    @cached_property
     def _weights(self) -> NDArray[np.float64]:
         """How much a state counts within its group: its stationary mass.
 
@@ -120,7 +116,7 @@ class Aggregation:
         Its matrix is dense, unless a sparse chain has more than 2,000 groups. A lumpable map has such a chain even if
         the original is not irreducible.
         """
-        return MarkovChain(aggregated_matrix(self._weights, self.map, self._to_groups))
+        return MarkovChain(aggregated_matrix(self._weights, self.map, self.original.transition_matrix))
 
     @cached_property
     def masses(self) -> NDArray[np.float64]:
@@ -165,7 +161,7 @@ class Aggregation:
         return certify(
             self.original,
             self.map.labels,
-            self._to_groups,
+            to_groups(self.original.transition_matrix, self.map),
             self.chain.transition_matrix,
             self.costs.lumpability if self.original.is_irreducible else None,
         )

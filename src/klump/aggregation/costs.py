@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +13,8 @@ from scipy import sparse
 from klump import information
 from klump.aggregation.mapping import Mapping, as_mapping
 from klump.chain import ChainLike, MarkovChain, as_chain
-from klump.chain.validation import Matrix, normalized_rows
+from klump.chain.rows import Matrix, row_blocks, total
+from klump.chain.validation import normalized_rows, row_sums
 from klump.errors import InvalidArgumentError
 
 # With more groups than this the chain on the groups of a sparse chain is sparse as well.
@@ -93,17 +95,21 @@ def score(chain: ChainLike, labels_or_mapping: Any) -> Costs:
 def costs_of(chain: MarkovChain, mapping: Mapping) -> Costs:
     """Costs of a validated map."""
     redundancy = chain.redundancy_rate
-    joint = chain.joint @ mapping.weights
-    kept = information.mutual_information(mapping.weights.T @ joint)
+    matrix, mu = chain.transition_matrix, chain.stationary_distribution
+    joint = _between_groups(_scaled(mapping.weights, mu), matrix, mapping)
+    kept = information.mutual_information(joint)
+    lumpability = 0.0
     if mapping.labels is None:
-        lumpability = information.mutual_information(joint) - kept
+        after, sums = np.asarray(joint.sum(axis=0)).ravel(), row_sums(matrix)
+        for row, col, law in to_groups(matrix, mapping):
+            lumpability += information.divergence(law / sums[row], after[col], mu[row])
+        lumpability -= kept
     else:
         # As a mean divergence: exactly 0 for a lumpable map, where the difference would leave rounding.
-        to_groups = chain.transition_matrix @ mapping.weights
-        row, col, law = information.coordinates(to_groups)
-        aggregated = aggregated_matrix(chain.stationary_distribution, mapping, to_groups)
-        approximation = np.asarray(aggregated[mapping.labels[row], col])
-        lumpability = information.divergence(law, approximation, chain.stationary_distribution[row])
+        aggregated = aggregated_matrix(mu, mapping, matrix)
+        for row, col, law in to_groups(matrix, mapping):
+            approximation = np.asarray(aggregated[mapping.labels[row], col])
+            lumpability += information.divergence(law, approximation, mu[row])
     lumpability = max(0.0, lumpability)
     # Data processing gives C_P >= C_L; only rounding can say otherwise.
     return Costs(lumpability, max(lumpability, redundancy - kept), redundancy)
@@ -114,11 +120,39 @@ def group_masses(chain: MarkovChain, mapping: Mapping) -> NDArray[np.float64]:
     return np.asarray(chain.stationary_distribution @ mapping.weights)
 
 
-def aggregated_matrix(mass_of_states: NDArray[np.float64], mapping: Mapping, to_groups: Any) -> Matrix:
-    """Q = U (P W), given mu and P W: the best Markov approximation of the aggregated process (Corollary 1).
+def to_groups(
+    matrix: Matrix, mapping: Mapping
+) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.float64]]]:
+    """P W, the probabilities of leading to each group: states, groups and values, block by block of states.
+
+    All at once they may take as much memory as the chain.
+    """
+    for rows, block in row_blocks(matrix):
+        row, col, law = information.coordinates(block @ mapping.weights)
+        yield row + rows.start, col, law
+
+
+def _between_groups(weights: sparse.csr_array, matrix: Matrix, mapping: Mapping) -> Matrix:
+    """Where groups lead, by groups, if their states count as the weights (n x k) say."""
+    products = (weights[rows].T @ (block @ mapping.weights) for rows, block in row_blocks(matrix))
+    if isinstance(matrix, sparse.csr_array) and mapping.n_groups > _MOST_DENSE_GROUPS:
+        return total(map(sparse.csr_array, products))
+    result = np.zeros((mapping.n_groups, mapping.n_groups))
+    for product in products:
+        result += product.toarray() if sparse.issparse(product) else product
+    return result
+
+
+def _scaled(weights: sparse.csr_array, factor: NDArray[np.float64]) -> sparse.csr_array:
+    data = weights.data * np.repeat(factor, np.diff(weights.indptr))
+    return sparse.csr_array((data, weights.indices, weights.indptr), shape=weights.shape)
+
+
+def aggregated_matrix(mass_of_states: NDArray[np.float64], mapping: Mapping, matrix: Matrix) -> Matrix:
+    """Q = U P W, given mu: the best Markov approximation of the aggregated process (Corollary 1).
 
     The rows of U are scaled by their own largest weight first, so that groups of vanishing mass get a valid
-    row too; a group whose masses are all zero in floating point weighs its states alike. Q is dense, unless P W
+    row too; a group whose masses are all zero in floating point weighs its states alike. Q is dense, unless P
     is sparse and there are more than 2,000 groups.
     """
     weights = sparse.csc_array(mapping.weights)
@@ -128,8 +162,7 @@ def aggregated_matrix(mass_of_states: NDArray[np.float64], mapping: Mapping, to_
     share = np.where(scale > 0.0, mass, weights.data) / np.where(scale > 0.0, scale, 1.0)
     backwards = sparse.csr_array((share, weights.indices, weights.indptr), shape=weights.shape[::-1])
     backwards = normalized_rows(backwards)
-    product = backwards @ to_groups
-    if sparse.issparse(product) and mapping.n_groups > _MOST_DENSE_GROUPS:
-        return normalized_rows(sparse.csr_array(product))
-    dense = product.toarray() if sparse.issparse(product) else np.asarray(product)
-    return np.asarray(dense / dense.sum(axis=1, keepdims=True))
+    aggregated = _between_groups(sparse.csr_array(backwards.T), matrix, mapping)
+    if isinstance(aggregated, sparse.csr_array):
+        return normalized_rows(aggregated)
+    return np.asarray(aggregated / aggregated.sum(axis=1, keepdims=True))

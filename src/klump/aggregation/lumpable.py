@@ -5,11 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
-from klump.aggregation.mapping import as_mapping
+from klump.aggregation.costs import to_groups
+from klump.aggregation.mapping import Mapping, as_mapping
 from klump.chain import ChainLike, as_chain
+from klump.chain.rows import folder_of
 from klump.errors import InvalidArgumentError
 from klump.search import exact
+
+_MOST_GROUPS = (
+    2000  # of a mapped chain that is looked through block by block, with all pairs of groups in memory
+)
 
 
 def is_lumpable(chain: ChainLike, labels: Any, tolerance: float = 1e-10) -> bool:
@@ -37,7 +44,26 @@ def is_lumpable(chain: ChainLike, labels: Any, tolerance: float = 1e-10) -> bool
     mapping = as_mapping(labels, chain.n_states)
     if mapping.labels is None:
         raise InvalidArgumentError("labels must be a deterministic map: one group for each state")
-    return exact.is_lumpable(chain.transition_matrix, mapping.labels, checked_tolerance(tolerance))
+    tolerance = checked_tolerance(tolerance)
+    matrix = chain.transition_matrix
+    if isinstance(matrix, sparse.csr_array) and folder_of(matrix) and mapping.n_groups <= _MOST_GROUPS:
+        return _spread(matrix, mapping) <= max(tolerance, exact._LEAST_TOLERANCE)
+    # The sums of the search itself, so that what it finds passes to the last digit; it copies the chain.
+    return exact.is_lumpable(matrix, mapping.labels, tolerance)
+
+
+def _spread(matrix: sparse.csr_array, mapping: Mapping) -> float:
+    """Largest difference between states of a group in their probability of leading to some group."""
+    k, labels = mapping.n_groups, mapping.labels
+    assert labels is not None
+    least, most, seen = np.full(k * k, np.inf), np.zeros(k * k), np.zeros(k * k, dtype=np.int64)
+    for row, col, law in to_groups(matrix, mapping):
+        pair = labels[row] * np.int64(k) + col
+        np.minimum.at(least, pair, law)
+        np.maximum.at(most, pair, law)
+        np.add.at(seen, pair, 1)
+    least[seen < np.repeat(np.bincount(labels), k)] = 0.0  # some state does not lead there
+    return float((most - least).max())
 
 
 def checked_tolerance(tolerance: Any) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any
@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse import csgraph
 
-from klump.chain.validation import Matrix, compact, normalized_rows, scale_rows
+from klump.chain.rows import Matrix, assembled, entries, row_blocks
+from klump.chain.validation import compact, normalized_rows, scale_rows
 from klump.errors import InvalidArgumentError, ReducibleChainError
 
 # A restart is stored as ordinary transitions; beyond this many a sparse chain would no longer be sparse.
@@ -51,9 +52,10 @@ def communicating_classes(matrix: Matrix) -> Classes:
         return Classes(np.zeros(n, dtype=np.int32), np.ones(1, dtype=bool))
     graph = sparse.csr_array(matrix)
     n_classes, component = csgraph.connected_components(graph, directed=True, connection="strong")
-    source = np.repeat(component, np.diff(graph.indptr))
     closed = np.ones(n_classes, dtype=bool)
-    closed[source[source != component[graph.indices]]] = False
+    for row, col, _ in entries(graph):
+        source = component[row]
+        closed[source[source != component[col]]] = False
     return Classes(component, closed)
 
 
@@ -91,8 +93,18 @@ def _names(members: NDArray[np.intp], states: Sequence[Hashable]) -> str:
 def restricted(matrix: Matrix, members: NDArray[np.intp]) -> Matrix:
     """The chain watched on a closed class."""
     if isinstance(matrix, sparse.csr_array):
-        return compact(sparse.csr_array(matrix[members][:, members]))
+        return compact(assembled(_restricted_blocks(matrix, members), matrix))
     return np.ascontiguousarray(matrix[np.ix_(members, members)])
+
+
+def _restricted_blocks(matrix: sparse.csr_array, members: NDArray[np.intp]) -> Iterator[sparse.csr_array]:
+    """Rows of the members of a closed class, which lead to members only, block by block."""
+    number = np.full(matrix.shape[0], -1, dtype=matrix.indices.dtype)
+    number[members] = np.arange(len(members))
+    for rows, block in row_blocks(matrix):
+        kept = block[np.flatnonzero(number[rows] >= 0)]
+        parts = (kept.data, number[kept.indices], kept.indptr)
+        yield sparse.csr_array(parts, shape=(kept.shape[0], len(members)))
 
 
 def initial_distribution(given: Any, states: Sequence[Hashable]) -> NDArray[np.float64]:
@@ -145,14 +157,16 @@ def restarted(matrix: Matrix, probability: float, initial: NDArray[np.float64]) 
             f"restarting {n} states at {support.size} initial states would store {n * support.size} transitions; "
             "pass initial= with one state or a few"
         )
-    jump = sparse.csr_array(
-        (
-            np.tile(probability * initial[support], n),
-            np.tile(support, n),
-            np.arange(n + 1, dtype=np.int64) * support.size,
-        ),
-        shape=(n, n),
-    )
-    mixed = sparse.csr_array(scale_rows(matrix, np.full(n, 1.0 - probability)) + jump)
+    jump = sparse.csr_array((probability * initial)[None, :])
+    mixed = (_mixed(block, 1.0 - probability, jump) for _, block in row_blocks(matrix))
+    return compact(assembled(mixed, matrix))
+
+
+def _mixed(block: sparse.csr_array, share: float, jump: sparse.csr_array) -> sparse.csr_array:
+    """Rows of a chain, of which a share is kept, each with the row of restarts added."""
+    n, size = block.shape[0], jump.nnz
+    ends = np.arange(n + 1, dtype=np.int64) * size
+    jumps = sparse.csr_array((np.tile(jump.data, n), np.tile(jump.indices, n), ends), shape=block.shape)
+    mixed = sparse.csr_array(scale_rows(block, np.full(n, share)) + jumps)
     mixed.sort_indices()
-    return normalized_rows(compact(mixed))
+    return sparse.csr_array(normalized_rows(mixed))

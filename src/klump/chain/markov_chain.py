@@ -11,10 +11,12 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from klump import information
-from klump.chain import connectivity, validation
+from klump.chain import connectivity, rows, validation
 from klump.chain.validation import Matrix
 from klump.chain.wording import counted
 from klump.errors import InvalidArgumentError
+
+_BALANCED = 1e-10  # misfit of detailed balance, in all, that is put down to rounding
 
 ChainLike = Any  # a MarkovChain, an array, a sparse matrix, or an object with a .transition_matrix
 
@@ -68,11 +70,13 @@ class MarkovChain:
         initial: Any = None,
     ) -> None:
         given, found_states = _unwrap(P)
-        matrix = validation.transition_matrix(given, normalize=normalize)
+        # The matrix of a chain was checked when that was made, and cannot have changed since.
+        known = P if isinstance(P, MarkovChain) else None
+        matrix = given if known else validation.transition_matrix(given, normalize=normalize)
         states = found_states if states is None else states
         names = None if states is None else validation.state_names(states, matrix.shape[0])
-        index = P.original_index if isinstance(P, MarkovChain) else np.arange(matrix.shape[0])
-        applied = list(P.applied) if isinstance(P, MarkovChain) else []
+        index = known.original_index if known else np.arange(matrix.shape[0])
+        applied = list(known.applied) if known else []
         if initial is not None and restart is None:
             raise InvalidArgumentError("initial= says where a restart leads; pass restart= with it")
         if restart is not None:
@@ -101,6 +105,9 @@ class MarkovChain:
         if stationary_distribution is not None:
             mu = validation.supplied_distribution(stationary_distribution, matrix)
             self.__dict__["_supplied"] = _read_only(mu)
+        elif known and matrix is given:
+            facts = ("stationary_distribution", "_supplied", "classes")
+            self.__dict__.update({name: known.__dict__[name] for name in facts if name in known.__dict__})
         self.__dict__["transition_matrix"] = _read_only(matrix)
         self.__dict__["original_index"] = _read_only(index)
         self.__dict__["applied"] = tuple(applied)
@@ -204,26 +211,50 @@ class MarkovChain:
 
         return _read_only(stationary_distribution(self.transition_matrix))
 
+    @property
+    def _known_law(self) -> NDArray[np.float64] | None:
+        """The stationary law if it was supplied or is solved already, else None: it is not solved now."""
+        known = self.__dict__
+        law: NDArray[np.float64] | None = known.get("stationary_distribution", known.get("_supplied"))
+        return law
+
     @cached_property
     def joint(self) -> Matrix:
-        """Joint law of two successive states, diag(mu) P."""
-        return _read_only(validation.scale_rows(self.transition_matrix, self.stationary_distribution))
+        """Joint law of two successive states, diag(mu) P.
+
+        If the chain is mapped from files, so is its joint law: from an unnamed file beside them, for as long as it is
+        used.
+        """
+        matrix, mu = self.transition_matrix, self.stationary_distribution
+        if isinstance(matrix, sparse.csr_array):
+            return _read_only(rows.with_scaled_rows(matrix, mu))
+        return _read_only(matrix * mu[:, None])
 
     @cached_property
     def entropy_rate(self) -> float:
         """New information in each step, H(X2|X1), in bits."""
-        row, _, probability = information.coordinates(self.transition_matrix)
-        return information.conditional_entropy(probability, self.stationary_distribution[row])
+        mu = self.stationary_distribution
+        blocks = rows.entries(self.transition_matrix)
+        return sum(information.conditional_entropy(p, mu[row]) for row, _, p in blocks)
 
     @cached_property
     def redundancy_rate(self) -> float:
         """What the present tells of the next state, I(X1;X2), in bits."""
-        return information.mutual_information(self.joint)
+        matrix, mu = self.transition_matrix, self.stationary_distribution
+        # The mean divergence of a row from the law of the next state.
+        sums, after = validation.row_sums(matrix), mu @ matrix
+        blocks = rows.entries(matrix)
+        return sum(information.divergence(p / sums[row], after[col], mu[row]) for row, col, p in blocks)
 
     @cached_property
     def is_reversible(self) -> bool:
         """Whether the stationary chain looks the same backwards (detailed balance to 1e-10)."""
-        return float(np.abs(self.joint - self.joint.T).sum()) <= 1e-10
+        matrix, mu = self.transition_matrix, self.stationary_distribution
+        if not isinstance(matrix, sparse.csr_array):
+            return float(np.abs(self.joint - self.joint.T).sum()) <= _BALANCED
+        from klump.chain.kernels.flows import imbalance
+
+        return imbalance(matrix.indptr, matrix.indices, matrix.data, mu, _BALANCED) <= _BALANCED
 
     def power(self, steps: int) -> MarkovChain:
         """Chain seen at every ``steps``-th step: P to that power, with the same stationary distribution.

@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse import csgraph
 
-from klump.chain.validation import Matrix, row_sums
+from klump.chain.rows import Matrix, assembled, folder_of, row_blocks, total
+from klump.chain.validation import row_sums
 from klump.errors import ConvergenceError
 
 Floats = NDArray[np.float64]
@@ -29,10 +30,11 @@ _ACCURATE = 1e-13  # relative change, or estimated relative error, at which an i
 _RESIDUAL = 1e-10
 _COUNTS = 1e-290  # smaller masses have lost digits, and cannot settle
 _DAMPING = 0.2  # part of the mass that stays in a step of power iteration, against periodicity
-_STEPS = 8
+_STEPS, _MEMORY = 4, 5
 _MANY = 64  # rounds of joining groups, each of which at least halves those that join
 _HOLDS = 0.01  # a set is a part of its own if a step leaves it with a smaller probability
 _WORK = 2_000_000_000  # entries touched in sparse elimination, some seconds
+_ELIMINATED = 20_000_000  # transitions of a mapped chain that are copied to memory for it, half a gigabyte
 
 
 def stationary_distribution(matrix: Matrix) -> Floats:
@@ -82,16 +84,27 @@ def _dense(weights: Matrix) -> Floats:
 
 def _jump_chain(weights: Matrix) -> tuple[sparse.csr_array, Floats]:
     """Chain of the moves to another state, and the weight of making one."""
-    moves = sparse.csr_array(weights)
-    if moves.diagonal().any():
-        row = np.repeat(np.arange(moves.shape[0], dtype=np.int32), np.diff(moves.indptr))
-        keep = row != moves.indices
-        ends = np.concatenate(([0], np.cumsum(np.bincount(row[keep], minlength=moves.shape[0]))))
-        parts = (moves.data[keep], moves.indices[keep], ends.astype(moves.indptr.dtype))
-        moves = sparse.csr_array(parts, shape=moves.shape)
-    leaving = row_sums(moves)
-    data = moves.data / np.repeat(leaving, np.diff(moves.indptr))
-    return sparse.csr_array((data, moves.indices, moves.indptr), shape=moves.shape), leaving
+    matrix = sparse.csr_array(weights)
+    leaving = np.empty(matrix.shape[0])
+    return assembled(_jumps(matrix, leaving), matrix), leaving
+
+
+def _jumps(matrix: sparse.csr_array, leaving: Floats) -> Iterator[sparse.csr_array]:
+    """Rows of the jump chain, block by block; their sums are noted."""
+    for rows, block in row_blocks(matrix):
+        degree = np.diff(block.indptr)
+        row = np.repeat(np.arange(rows.start, rows.stop), degree)
+        moves = block
+        if (row == block.indices).any():
+            keep = row != block.indices
+            ends = np.concatenate(
+                ([0], np.cumsum(np.bincount(row[keep] - rows.start, minlength=len(degree))))
+            )
+            parts = (block.data[keep], block.indices[keep], ends.astype(block.indptr.dtype))
+            moves = sparse.csr_array(parts, shape=block.shape)
+        leaving[rows] = row_sums(moves)
+        data = moves.data / np.repeat(leaving[rows], np.diff(moves.indptr))
+        yield sparse.csr_array((data, moves.indices, moves.indptr), shape=moves.shape)
 
 
 def _balanced(jumps: sparse.csr_array) -> Floats | None:
@@ -105,18 +118,16 @@ def _balanced(jumps: sparse.csr_array) -> Floats | None:
         col = jumps.indices[place]
         if row not in jumps.indices[jumps.indptr[col] : jumps.indptr[col + 1]]:
             return None
-    jumps = jumps.sorted_indices()
-    back = sparse.csr_array(jumps.T)
-    if not (np.array_equal(jumps.indptr, back.indptr) and np.array_equal(jumps.indices, back.indices)):
-        return None
-    mass, exponent, misfit = balanced(jumps.indptr, jumps.indices, jumps.data, back.data)
+    if not jumps.has_sorted_indices:
+        jumps = jumps.sorted_indices()
+    mass, exponent, misfit = balanced(jumps.indptr, jumps.indices, jumps.data)
     return np.asarray(scaled(mass, exponent)) if misfit <= _BALANCED else None
 
 
 def _iterated(jumps: sparse.csr_array) -> Floats:
     """Stationary masses of a chain that is not reversible, by the first method that is sure of its result."""
     n = jumps.shape[0]
-    mass, settled = _fixed_point(partial(_mixed, jumps, _STEPS), np.full(n, 1.0 / n), 150)
+    mass, settled = _fixed_point(partial(_mixed, jumps, _STEPS), np.full(n, 1.0 / n), 150, memory=_MEMORY)
     if settled:
         weighted, settled = _confirmed(jumps, mass)
         if settled:
@@ -137,14 +148,19 @@ def _iterated(jumps: sparse.csr_array) -> Floats:
 
 
 def _fixed_point(
-    step: Callable[[Floats], Floats], mass: Floats, most: int, patience: int = 10
+    step: Callable[[Floats], Floats], mass: Floats, most: int, patience: int = 10, memory: int = 0
 ) -> tuple[Floats, bool]:
     """Repeat a step until the error that is left, judged by how the changes decay, is negligible.
 
-    Gives up after ``most`` steps, or after ``patience`` of them if the pace says that these will not do.
+    Gives up after ``most`` steps, or after ``patience`` of them if the pace says that these will not do. With a
+    ``memory`` of so many results it jumps to where these lead; a step from there is as accurate as any other.
     """
     changes = [math.inf]
+    seen: list[Floats] = []
     for left in range(most, 0, -1):
+        seen = [*seen, mass] if memory else []
+        if len(seen) == memory > 0:
+            mass, seen = _extrapolated(seen), []
         new = step(mass)
         counts = new > _COUNTS
         if not counts.any():
@@ -160,6 +176,20 @@ def _fixed_point(
             if pace >= 1.0 or changes[-1] * pace**left > _ACCURATE:
                 break
     return mass, False
+
+
+def _extrapolated(seen: list[Floats]) -> Floats:
+    """Combine successive results so that their last changes cancel as well as possible (reduced rank extrapolation).
+
+    The last of them if that gave away more than half of some state's mass, or doubled it.
+    """
+    last = seen[-1]
+    changes = np.diff(np.array(seen), axis=0) / np.sqrt(np.maximum(last, _COUNTS))
+    products = changes @ changes.T
+    weights = np.linalg.lstsq(products / products.max(), np.ones(len(changes)), rcond=1e-12)[0]
+    jump = (weights / weights.sum()) @ np.array(seen[1:])
+    is_sane = np.isfinite(jump).all() and (jump >= 0.5 * last).all() and (jump <= 2.0 * last).all()
+    return np.asarray(jump / jump.sum()) if is_sane else last
 
 
 def _mixed(jumps: sparse.csr_array, steps: int, mass: Floats) -> Floats:
@@ -203,16 +233,22 @@ def _parts_by_flow(jumps: sparse.csr_array, mass: Floats) -> tuple[NDArray[np.in
 def _partitions(jumps: sparse.csr_array, mass: Floats) -> Iterator[tuple[NDArray[np.int32], int]]:
     """Candidates for the parts of a chain: by its flows, and by which transitions are rare."""
     yield _parts_by_flow(jumps, mass)
-    likeliest = np.maximum.reduceat(jumps.data, jumps.indptr[:-1])
-    relative = jumps.data / np.repeat(likeliest, np.diff(jumps.indptr))
     for rare in (1e-2, 1e-5, 1e-9):
-        common = sparse.csr_array(
-            (relative * (relative >= rare), jumps.indices.copy(), jumps.indptr.copy()), shape=jumps.shape
-        )
-        common.eliminate_zeros()
+        common = assembled((_common(block, rare) for _, block in row_blocks(jumps)), jumps)
         if common.nnz < jumps.nnz:
             n_parts, labels = csgraph.connected_components(common, directed=True, connection="strong")
             yield labels, n_parts
+
+
+def _common(block: sparse.csr_array, rare: float) -> sparse.csr_array:
+    """Transitions that are not rare beside the likeliest of their row."""
+    likeliest = np.maximum.reduceat(block.data, block.indptr[:-1])
+    relative = block.data / np.repeat(likeliest, np.diff(block.indptr))
+    common = sparse.csr_array(
+        (relative * (relative >= rare), block.indices.copy(), block.indptr.copy()), shape=block.shape
+    )
+    common.eliminate_zeros()
+    return common
 
 
 def _disaggregated(jumps: sparse.csr_array, labels: NDArray[np.int32], n_parts: int, mass: Floats) -> Floats:
@@ -228,18 +264,28 @@ def _reweighted(
     solve: Callable[[sparse.csr_array], Floats],
 ) -> Floats:
     """Scale the mass of each group so that the flows between groups balance."""
-    degree = np.diff(jumps.indptr)
-    source, target = np.repeat(labels, degree), labels[jumps.indices]
-    apart = source != target
-    flow = (jumps.data * np.repeat(mass, degree))[apart]
-    between = sparse.csr_array((flow, (source[apart], target[apart])), shape=(n_groups, n_groups))
+    between = total(_flows(jumps, mass, labels, n_groups))
     between.eliminate_zeros()
     mass = mass * solve(between)[labels]
     return mass / mass.sum()
 
 
+def _flows(
+    jumps: sparse.csr_array, mass: Floats, labels: NDArray[np.int32], n_groups: int
+) -> Iterator[sparse.csr_array]:
+    """Flows between groups, those of one block of states after the other."""
+    for rows, block in row_blocks(jumps):
+        degree = np.diff(block.indptr)
+        source, target = np.repeat(labels[rows], degree), labels[block.indices]
+        apart = source != target
+        flow = (block.data * np.repeat(mass[rows], degree))[apart]
+        yield sparse.csr_array((flow, (source[apart], target[apart])), shape=(n_groups, n_groups))
+
+
 def _thinned(jumps: sparse.csr_array, most_work: int) -> Floats | None:
-    """Sparse elimination, if that is affordable."""
+    """Sparse elimination, if that is affordable; a chain that may not fit in memory is not copied there."""
+    if jumps.nnz > _ELIMINATED and folder_of(jumps) is not None:
+        return None
     from klump.chain.kernels.sparse_elimination import reduced, restored
 
     reduction = reduced(jumps, _DENSE_LIMIT, most_work)

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from klump.chain.rows import Matrix as Matrix
+from klump.chain.rows import row_blocks
 from klump.errors import InvalidChainError
-
-Matrix: TypeAlias = NDArray[np.float64] | sparse.csr_array
 
 # Sums off by at most this are rounding of the input's own precision and are corrected silently.
 _TOLERANCE = {"double": 1e-8, "single": 1e-5}
@@ -20,20 +20,25 @@ _EXACT = 1e-12
 
 def square_matrix(given: Any, what: str = "transition matrix") -> tuple[Matrix, str]:
     """Copy a square array-like to float64 (dense, or CSR without stored zeros); tell its precision."""
-    if sparse.issparse(given):
-        matrix: Matrix = _sparse_copy(given, what)
-    else:
-        matrix = _dense_copy(given, what)
+    matrix = _copy(given, what)
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
         raise InvalidChainError(f"the {what} must be square, but its shape is {tuple(matrix.shape)}")
     if matrix.shape[0] == 0:
         raise InvalidChainError(f"the {what} is empty: a chain needs at least one state")
-    dtype = getattr(given, "dtype", None)
-    single = isinstance(dtype, np.dtype) and dtype in (np.float32, np.float16)
     _require_non_negative(matrix, what)
     if isinstance(matrix, sparse.csr_array):
         matrix.eliminate_zeros()
-    return matrix, "single" if single else "double"
+    return matrix, _precision(given)
+
+
+def _precision(given: Any) -> str:
+    dtype = getattr(given, "dtype", None)
+    single = isinstance(dtype, np.dtype) and dtype in (np.float32, np.float16)
+    return "single" if single else "double"
+
+
+def _copy(given: Any, what: str) -> Matrix:
+    return _sparse_copy(given, what) if sparse.issparse(given) else _dense_copy(given, what)
 
 
 def _sparse_copy(given: Any, what: str) -> sparse.csr_array:
@@ -65,7 +70,7 @@ def _dense_copy(given: Any, what: str) -> NDArray[np.float64]:
         raise InvalidChainError(f"the {what} must hold numbers, but it holds {array.dtype} values") from error
 
 
-def _require_non_negative(matrix: Matrix, what: str) -> None:
+def _require_non_negative(matrix: Matrix, what: str, first_row: int = 0) -> None:
     values = matrix.data if isinstance(matrix, sparse.csr_array) else matrix.ravel()
     for bad, complaint in (
         (~np.isfinite(values), "every entry must be a finite number"),
@@ -76,7 +81,9 @@ def _require_non_negative(matrix: Matrix, what: str) -> None:
             row, col = _place(matrix, int(position[0]))
             more = f" (and {position.size - 1} more)" if position.size > 1 else ""
             value = float(values[position[0]])
-            raise InvalidChainError(f"the {what} has {value} at row {row}, column {col}{more}: {complaint}")
+            raise InvalidChainError(
+                f"the {what} has {value} at row {first_row + row}, column {col}{more}: {complaint}"
+            )
 
 
 def _place(matrix: Matrix, position: int) -> tuple[int, int]:
@@ -110,7 +117,7 @@ def _divided_rows(matrix: Matrix, divisor: NDArray[np.float64]) -> Matrix:
     return np.asarray(matrix / divisor[:, None])
 
 
-def normalized_rows(matrix: Matrix, what: str = "transition matrix") -> Matrix:
+def normalized_rows(matrix: Matrix, what: str = "transition matrix", first_row: int = 0) -> Matrix:
     """Divide every row by its sum; an all-zero row is an error that names it."""
     # Powers of two first, which is exact, so that sums of tiny or huge weights neither vanish nor overflow.
     if isinstance(matrix, sparse.csr_array):
@@ -121,14 +128,14 @@ def normalized_rows(matrix: Matrix, what: str = "transition matrix") -> Matrix:
     if empty.size:
         more = f" ({empty.size} such rows)" if empty.size > 1 else ""
         raise InvalidChainError(
-            f"row {int(empty[0])} of the {what} is all zero{more}: a state needs a way on; "
+            f"row {first_row + int(empty[0])} of the {what} is all zero{more}: a state needs a way on; "
             "drop it, or give it a self-transition"
         )
     with np.errstate(over="ignore"):
         inverse = np.ldexp(1.0, -np.frexp(largest)[1])
     if not np.isfinite(inverse).all():
         raise InvalidChainError(
-            f"row {int(np.argmax(inverse))} of the {what} holds only denormal weights; rescale it"
+            f"row {first_row + int(np.argmax(inverse))} of the {what} holds only denormal weights; rescale it"
         )
     scaled = scale_rows(matrix, inverse)
     normalized = _divided_rows(scaled, row_sums(scaled))
@@ -140,22 +147,67 @@ def normalized_rows(matrix: Matrix, what: str = "transition matrix") -> Matrix:
 def transition_matrix(given: Any, *, normalize: bool = False) -> Matrix:
     """Validate a transition matrix and return klump's own copy of it."""
     matrix, precision = square_matrix(given)
+    return _stochastic(matrix, precision, normalize=normalize)
+
+
+def transition_rows(
+    given: Any, n_states: int, first_row: int, *, normalize: bool = False
+) -> sparse.csr_array:
+    """Validate some rows of a transition matrix, and return klump's own copy of them, sparse."""
+    what = "transition matrix"
+    rows = _copy(given, what)
+    if rows.ndim != 2 or rows.shape[1] != n_states:
+        raise InvalidChainError(
+            f"the rows from {first_row} on have shape {tuple(rows.shape)}, but a row of this {what} has {n_states} "
+            "entries"
+        )
+    rows = compact(sparse.csr_array(rows))
+    _require_non_negative(rows, what, first_row)
+    rows.eliminate_zeros()
+    return sparse.csr_array(_stochastic(rows, _precision(given), normalize=normalize, first_row=first_row))
+
+
+def _stochastic(matrix: Matrix, precision: str, *, normalize: bool, first_row: int = 0) -> Matrix:
+    """Let every row sum to 1, if that is asked for or a matter of rounding; it is an error otherwise."""
     if normalize:
-        return normalized_rows(matrix)
+        return normalized_rows(matrix, first_row=first_row)
     sums = row_sums(matrix)
     error = np.abs(sums - 1.0)
-    worst = int(np.argmax(error))
-    if error[worst] > _TOLERANCE[precision]:
-        raise InvalidChainError(_row_sum_message(matrix, sums, error > _TOLERANCE[precision]))
-    if error[worst] > _EXACT:
+    if not (error <= _TOLERANCE[precision]).all():
+        raise InvalidChainError(_row_sum_message(matrix, sums, error > _TOLERANCE[precision], first_row))
+    if (error > _EXACT).any():
         return _divided_rows(matrix, sums)
     return matrix
 
 
-def _row_sum_message(matrix: Matrix, sums: NDArray[np.float64], wrong: NDArray[np.bool_]) -> str:
+def require_as_kept(matrix: sparse.csr_array) -> None:
+    """Check, without a copy, that a sparse matrix is a transition matrix in the form in which klump keeps it.
+
+    That is: columns in increasing order, none twice, no stored zeros, and rows that sum to 1 up to rounding.
+    """
+    n = matrix.shape[0]
+    ends = matrix.indptr
+    if ends[0] != 0 or ends[-1] != len(matrix.data) or (np.diff(ends) < 1).any():
+        raise InvalidChainError("the ends of its rows are not in order, or a row is empty")
+    for rows, block in row_blocks(matrix):
+        column, value = block.indices, block.data
+        inside = np.ones(len(column), dtype=bool)
+        inside[block.indptr[:-1]] = False
+        if column.min() < 0 or column.max() >= n or (np.diff(column)[inside[1:]] <= 0).any():
+            raise InvalidChainError(f"the columns of rows {rows.start} to {rows.stop - 1} are not in order")
+        if not (np.isfinite(value) & (value > 0.0)).all():
+            raise InvalidChainError(f"a probability in rows {rows.start} to {rows.stop - 1} is not positive")
+        error = np.abs(row_sums(block) - 1.0)
+        if error.max() > _EXACT:
+            raise InvalidChainError(f"row {rows.start + int(np.argmax(error))} does not sum to 1")
+
+
+def _row_sum_message(
+    matrix: Matrix, sums: NDArray[np.float64], wrong: NDArray[np.bool_], first_row: int
+) -> str:
     values = matrix.data if isinstance(matrix, sparse.csr_array) else matrix
     first, n_wrong = int(np.flatnonzero(wrong)[0]), int(wrong.sum())
-    start = f"row {first} of the transition matrix sums to {sums[first]:.12g} instead of 1"
+    start = f"row {first_row + first} of the transition matrix sums to {sums[first]:.12g} instead of 1"
     if n_wrong > 1:
         start += f" ({n_wrong} such rows)"
     if np.all(values == np.floor(values)) and values.max() > 1:
@@ -199,7 +251,8 @@ def supplied_distribution(given: Any, matrix: Matrix) -> NDArray[np.float64]:
         )
     if abs(mu.sum() - 1.0) > 1e-8:
         raise InvalidChainError(f"stationary_distribution sums to {mu.sum():.12g} instead of 1")
-    mu /= mu.sum()
+    if abs(mu.sum() - 1.0) > _EXACT:  # a law that klump wrote comes back as it was
+        mu /= mu.sum()
     flow = np.abs(mu @ matrix - mu)
     if flow.sum() > 1e-8:
         worst = int(np.argmax(flow))

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from klump import information
 from klump.chain import MarkovChain
 from klump.chain.validation import Matrix
 from klump.errors import InvalidArgumentError
@@ -47,15 +46,18 @@ class Bisimulation:
 def certify(
     chain: MarkovChain,
     labels: NDArray[np.int32],
-    to_groups: Any,
+    to_groups: Iterable[tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.float64]]],
     aggregated: Matrix,
     lumpability: float | None,
 ) -> Bisimulation:
-    """Certificate of a deterministic map, given P W, Q and C_L, or None if there is no stationary distribution."""
-    row, col, law = information.coordinates(to_groups)
-    # Total variation is the sum of the positive differences, and those need law > 0: zeros need no storage.
-    excess = np.maximum(law - np.asarray(aggregated[labels[row], col]), 0.0)
-    distance = np.bincount(row, weights=excess, minlength=chain.n_states)
+    """Certificate of a deterministic map, given P W, Q and C_L, or None if there is no stationary distribution.
+
+    P W comes as rows, columns and values of its entries, in any number of pieces.
+    """
+    distance = np.zeros(chain.n_states)
+    for row, col, law in to_groups:
+        # Total variation is the sum of the positive differences, and those need law > 0: zeros need no storage.
+        np.add.at(distance, row, np.maximum(law - np.asarray(aggregated[labels[row], col]), 0.0))
     epsilon = float(min(1.0, distance.max()))
     if lumpability is None:
         return Bisimulation(epsilon, np.inf, np.nan)

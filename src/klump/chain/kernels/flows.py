@@ -19,13 +19,13 @@ Index = NDArray[Any]  # int32, or int64 in chains of more than 2**31 transitions
 @njit(cache=True, nogil=True)
 def balanced(
     indptr: Index,
-    indices: Index,
-    forth: Floats,
-    back: Floats,  # in: the weight of the reverse of each transition
+    indices: Index,  # in: increasing within each row
+    jumps: Floats,
 ) -> tuple[Floats, NDArray[np.int64], float]:
     """Masses (mantissas and exponents) that balance every flow with its reverse, and the worst misfit.
 
-    Masses follow from a spanning tree of the graph; the other transitions tell whether they fit.
+    Masses follow from a spanning tree of the graph; the other transitions tell whether they fit. The misfit is
+    infinite if a transition has no reverse.
     """
     n = len(indptr) - 1
     mass, exponent = np.zeros(n), np.zeros(n, np.int64)
@@ -37,8 +37,11 @@ def balanced(
         for e in range(indptr[i], indptr[i + 1]):
             j = indices[e]
             if mass[j] == 0.0:
-                ratio, shift = math.frexp(forth[e])
-                below, shift_below = math.frexp(back[e])
+                reverse = _place(indptr, indices, j, i)
+                if reverse < 0:
+                    return mass, exponent, np.inf
+                ratio, shift = math.frexp(jumps[e])
+                below, shift_below = math.frexp(jumps[reverse])
                 mass[j], carry = math.frexp(mass[i] * (ratio / below))
                 exponent[j] = exponent[i] + shift - shift_below + carry
                 queue[found] = j
@@ -47,11 +50,49 @@ def balanced(
     for i in range(n):
         for e in range(indptr[i], indptr[i + 1]):
             j = indices[e]
-            out, shift = math.frexp(mass[i] * forth[e])
-            home, shift_home = math.frexp(mass[j] * back[e])
+            reverse = _place(indptr, indices, j, i)
+            if reverse < 0:
+                return mass, exponent, np.inf
+            out, shift = math.frexp(mass[i] * jumps[e])
+            home, shift_home = math.frexp(mass[j] * jumps[reverse])
             shift += exponent[i] - exponent[j] - shift_home
             worst = max(worst, abs(math.ldexp(out / home, int(min(max(shift, -9), 9))) - 1.0))
     return mass, exponent, worst
+
+
+@njit(cache=True, nogil=True)
+def imbalance(
+    indptr: Index,
+    indices: Index,  # in: increasing within each row
+    probability: Floats,
+    mass: Floats,
+    most: float,
+) -> float:
+    """How far flows differ from their reverses, summed over all pairs of states; stops when that is too far."""
+    total = 0.0
+    for i in range(len(mass)):
+        for e in range(indptr[i], indptr[i + 1]):
+            j = indices[e]
+            flow = mass[i] * probability[e]
+            reverse = _place(indptr, indices, j, i)
+            # What has no reverse counts from both sides.
+            total += 2.0 * flow if reverse < 0 else abs(flow - mass[j] * probability[reverse])
+        if total > most:
+            break
+    return total
+
+
+@njit(cache=True, nogil=True)
+def _place(indptr: Index, indices: Index, row: int, column: int) -> int:
+    """Where a row holds a column, or -1."""
+    low, high = indptr[row], indptr[row + 1]
+    while low < high:
+        middle = (low + high) // 2
+        if indices[middle] < column:
+            low = middle + 1
+        else:
+            high = middle
+    return low if low < indptr[row + 1] and indices[low] == column else -1
 
 
 @njit(cache=True, nogil=True)
