@@ -19,5 +19,6 @@ def main() -> None:
     """Coarse-grain Markov chains, and say in bits, with guarantees, what was lost.
 
     A chain is read from a file: .npz (an array, or a sparse matrix of SciPy), .npy, .mtx, .csv or .tsv (a matrix,
-    or transitions under the header from,to,weight). Results go to stdout, progress to stderr.
+    or transitions under the header from,to,weight), .mapped (a folder whose chain need not fit in memory; see
+    convert). Results go to stdout, progress to stderr.
     """

@@ -11,7 +11,7 @@ import click
 from klump.errors import KlumpError
 
 # One module each, with a function `command`, in the order in which help lists them.
-COMMANDS = ("info", "aggregate", "path", "grid", "score", "compare", "reproduce")
+COMMANDS = ("info", "aggregate", "path", "grid", "score", "compare", "convert", "reproduce")
 
 INTERRUPTED = 130  # what shells report for a program that Ctrl-C ended
 
@@ -77,7 +77,7 @@ class ChainCommand(PlainCommand):
 
     def explained(self, message: str, ctx: click.Context) -> str:
         """Name the file, and options instead of arguments."""
-        files = (ctx.params.get(name) for name in ("file", "labels", "initial_labels"))
+        files = (ctx.params.get(name) for name in ("file", "labels", "initial_labels", "output"))
         return about_file(message, [path for path in files if path is not None])
 
 

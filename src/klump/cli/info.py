@@ -70,13 +70,25 @@ def _period(chain: MarkovChain) -> int:
     from scipy import sparse
     from scipy.sparse import csgraph
 
+    from klump.chain.rows import entries
+
     graph = sparse.csr_array(chain.transition_matrix)
     if graph.diagonal().any():
         return 1
     # Along a transition the distance from state 0 grows by one, up to a multiple of the period.
-    distance = csgraph.dijkstra(graph, indices=0, unweighted=True).astype(np.int64)
-    edges = graph.tocoo()
-    return int(np.gcd.reduce(distance[edges.row] + 1 - distance[edges.col]))
+    order, before = csgraph.breadth_first_order(graph, 0)
+    distance, place = np.zeros(len(order), dtype=np.int64), np.zeros(len(order), dtype=np.int64)
+    place[order] = np.arange(len(order))
+    found_from = place[before[order[1:]]]  # states are found from one that was found earlier, in that order
+    begin, end = 0, 1
+    while end < len(order):
+        last = 1 + int(np.searchsorted(found_from, end))
+        distance[order[end:last]] = distance[order[begin]] + 1
+        begin, end = end, last
+    period = 0
+    for row, col, _ in entries(graph):
+        period = int(np.gcd(period, np.gcd.reduce(distance[row] + 1 - distance[col])))
+    return period
 
 
 def _lines(source: ChainInput, chain: MarkovChain, facts: dict[str, Any]) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
@@ -44,6 +45,21 @@ class ChainInput:
 
 
 def file_record(path: str) -> dict[str, str]:
-    """Say which file it was, for JSON: where it is, and the hash of what is in it."""
-    with open(path, "rb") as file:
-        return {"path": path, "sha256": hashlib.file_digest(file, "sha256").hexdigest()}
+    """Say which file it was, for JSON: where it is, and the hash of what is in it.
+
+    The hash of a folder is that of the files that say what the chain is, one after the other.
+    """
+    digest = hashlib.sha256()
+    for part in _parts(Path(path)):
+        with part.open("rb") as file:
+            while piece := file.read(2**20):
+                digest.update(piece)
+    return {"path": path, "sha256": digest.hexdigest()}
+
+
+def _parts(path: Path) -> list[Path]:
+    if not path.is_dir():
+        return [path]
+    from klump.files.mapped import parts
+
+    return parts(path)

@@ -31,6 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from klump.chain.rows import entries
 from klump.errors import FileFormatError
 from klump.files.registry import Contents
 
@@ -67,11 +68,11 @@ def write(chain: MarkovChain, path: Path) -> None:
         writer = csv.writer(stream, delimiter=_delimiter(path), lineterminator="\n")
         matrix: Any = chain.transition_matrix
         if chain.is_sparse:
-            entries = matrix.tocoo()
             writer.writerow(("from", "to", "probability"))
-            source = (names[i] for i in entries.row.tolist())
-            target = (names[i] for i in entries.col.tolist())
-            writer.writerows(zip(source, target, entries.data.tolist(), strict=True))
+            for row, col, probability in entries(matrix):
+                source = (names[i] for i in row.tolist())
+                target = (names[i] for i in col.tolist())
+                writer.writerows(zip(source, target, probability.tolist(), strict=True))
         elif chain.has_names:
             writer.writerow(("", *names))
             writer.writerows((name, *row) for name, row in zip(names, matrix.tolist(), strict=True))

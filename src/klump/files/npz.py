@@ -7,6 +7,7 @@ integers stand in ``states_json``, one JSON value each. Pickled objects are neve
 from __future__ import annotations
 
 import json
+import os
 import zipfile
 from collections.abc import Hashable, Sequence
 from pathlib import Path
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from klump.chain import MarkovChain
 
 _MATRIX_KEYS = ("transition_matrix", "P")
-_NAME_KEYS = ("states", "states_json")
+NAME_KEYS = ("states", "states_json")
 
 
 def read(path: Path, *, add_up: bool) -> Contents:
@@ -40,10 +41,52 @@ def read(path: Path, *, add_up: bool) -> Contents:
         return Contents(_dense_matrix(archive), names)
 
 
+def mapped_matrix(path: Path) -> tuple[sparse.csr_array, Sequence[Hashable] | None] | None:
+    """Map a sparse matrix where it lies in the archive, not yet checked, and read the names of its states.
+
+    None if that cannot be done: if the matrix is dense, compressed or not stored by rows.
+    """
+    _require_archive(path)
+    with np.load(path, allow_pickle=False) as archive:
+        if not {"data", "indices", "indptr", "shape", "format"} <= set(archive.files):
+            return None
+        shape, kind = _array(archive, "shape"), _array(archive, "format").item()
+        if kind not in (b"csr", "csr") or shape.shape != (2,):
+            return None
+        parts = [
+            _mapped_array(path, archive.zip.getinfo(f"{key}.npy")) for key in ("data", "indices", "indptr")
+        ]
+        names = _read_names(archive)
+    if any(part is None for part in parts):
+        return None
+    try:
+        return sparse.csr_array(tuple(parts), shape=tuple(shape.tolist())), names
+    except (TypeError, ValueError) as error:
+        raise FileFormatError(f"its sparse matrix is damaged: {_one_line(error)}") from error
+
+
+def _mapped_array(path: Path, entry: zipfile.ZipInfo) -> NDArray[Any] | None:
+    if entry.compress_type != zipfile.ZIP_STORED:
+        return None
+    with path.open("rb") as file:
+        # In front of the contents stand 30 bytes, the name, and something extra; the lengths of these two come last.
+        file.seek(entry.header_offset + 26)
+        lengths = file.read(4)
+        file.seek(int.from_bytes(lengths[:2], "little") + int.from_bytes(lengths[2:], "little"), os.SEEK_CUR)
+        major, _ = np.lib.format.read_magic(file)
+        read_header = (
+            np.lib.format.read_array_header_1_0 if major == 1 else np.lib.format.read_array_header_2_0
+        )
+        shape, _, dtype = read_header(file)
+        if dtype.hasobject or len(shape) != 1 or not shape[0]:
+            return None
+        return np.memmap(path, dtype, "r", file.tell(), shape)
+
+
 def write(chain: MarkovChain, path: Path) -> None:
     """Write a chain, uncompressed: compression takes a hundred times as long and saves little."""
     matrix: Any = chain.transition_matrix
-    content: dict[str, Any] = _names_entry(chain.states) if chain.has_names else {}
+    content: dict[str, Any] = names_entry(chain.states) if chain.has_names else {}
     if chain.is_sparse:
         content |= {
             "indices": matrix.indices,
@@ -87,7 +130,7 @@ def _sparse_matrix(path: Path) -> sparse.csr_array:
 
 
 def _dense_matrix(archive: Any) -> NDArray[Any]:
-    arrays = {key: _array(archive, key) for key in archive.files if key not in _NAME_KEYS}
+    arrays = {key: _array(archive, key) for key in archive.files if key not in NAME_KEYS}
     for key in _MATRIX_KEYS:
         if key in arrays:
             return arrays[key]
@@ -115,20 +158,26 @@ def _array(archive: Any, key: str) -> NDArray[Any]:
 
 
 def _read_names(archive: Any) -> list[Hashable] | None:
-    for key in _NAME_KEYS:
+    for key in NAME_KEYS:
         if key not in archive.files:
             continue
-        names: list[Any] = _array(archive, key).ravel().tolist()
-        if key == "states":
-            return names
-        try:
-            return [_from_json(name) for name in names]
-        except (TypeError, ValueError) as error:
-            raise FileFormatError(f"its array {key!r} is damaged: {_one_line(error)}") from error
+        return names_from(key, _array(archive, key))
     return None
 
 
-def _names_entry(states: Sequence[Hashable]) -> dict[str, Any]:
+def names_from(key: str, array: NDArray[Any]) -> list[Hashable]:
+    """Decode the names of states from the array of this name."""
+    names: list[Any] = array.ravel().tolist()
+    if key == "states":
+        return names
+    try:
+        return [_from_json(name) for name in names]
+    except (TypeError, ValueError) as error:
+        raise FileFormatError(f"its array {key!r} is damaged: {_one_line(error)}") from error
+
+
+def names_entry(states: Sequence[Hashable]) -> dict[str, Any]:
+    """Name and contents of the array that holds the names of states."""
     # type(...) is, because True would come back as 1; NumPy drops NULs at the end of a text.
     if all(type(name) is str and not name.endswith("\0") for name in states):
         return {"states": np.array(states, dtype=np.str_)}

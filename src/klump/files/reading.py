@@ -34,7 +34,8 @@ def read_chain(
     path
         The suffix says what the file is: ``.npz`` (an array of NumPy, or a sparse matrix of SciPy), ``.npy``
         (an array), ``.mtx`` (Matrix Market), ``.csv`` or ``.tsv`` (a square matrix, or one transition a line under
-        the header ``from,to,weight``); all but the first two may be compressed (``.csv.gz``).
+        the header ``from,to,weight``), of which the last three may be compressed (``.csv.gz``); ``.mapped`` (a
+        folder with a sparse chain that is used where it lies, and need not fit in memory).
     normalize
         Divide each row by its sum, for files of counts; otherwise rows must sum to 1.
     restrict, restart, initial
@@ -57,20 +58,15 @@ def read_chain(
     (('sun', 'rain'), [[0.9, 0.1], [0.3, 0.7]])
     """
     file = Path(path)
-    with _named(path):
-        with _readable(file):
+    with named(path):
+        with readable(file):
             contents = format_of(file).read(file, add_up=normalize)
-        return _chain(
-            contents,
-            normalize=normalize,
-            restrict=restrict,
-            restart=restart,
-            initial=_initial_state(initial, contents),
-        )
+        return built(contents, normalize=normalize, restrict=restrict, restart=restart, initial=initial)
 
 
-def _chain(contents: Contents, **options: Any) -> MarkovChain:
+def built(contents: Contents, initial: Any = None, **options: Any) -> MarkovChain:
     """Build the chain; an error about a row says which state that is."""
+    options["initial"] = _initial_state(initial, contents)
     try:
         return MarkovChain(contents.matrix, contents.states, **options)
     except KlumpError as error:
@@ -89,14 +85,18 @@ def _with_names(message: str, states: Sequence[Hashable] | None) -> str:
 
 def _initial_state(initial: Any, contents: Contents) -> Any:
     """Let '3' stand for the state 3 if no state has the name '3'."""
-    states = range(contents.matrix.shape[0]) if contents.states is None else contents.states
-    if isinstance(initial, str) and initial not in states and re.fullmatch(r"-?\d+", initial):
-        return int(initial)
-    return initial
+    if not isinstance(initial, str) or not re.fullmatch(r"-?\d+", initial):
+        return initial
+    states = contents.states
+    if isinstance(contents.matrix, MarkovChain):
+        states = contents.matrix.states
+    elif states is None:
+        states = range(contents.matrix.shape[0])
+    return initial if initial in states else int(initial)
 
 
 @contextmanager
-def _named(path: str | os.PathLike[str]) -> Iterator[None]:
+def named(path: str | os.PathLike[str]) -> Iterator[None]:
     """Put the file's name in front of an error."""
     try:
         yield
@@ -105,7 +105,7 @@ def _named(path: str | os.PathLike[str]) -> Iterator[None]:
 
 
 @contextmanager
-def _readable(path: Path) -> Iterator[None]:
+def readable(path: Path) -> Iterator[None]:
     """Turn what can go wrong below every format into an error of klump's own."""
     try:
         yield

@@ -26,11 +26,15 @@ MODULES = {
     ".csv.gz": "klump.files.csv_files",
     ".tsv": "klump.files.csv_files",
     ".tsv.gz": "klump.files.csv_files",
+    ".mapped": "klump.files.mapped",
 }
 
 
 class Contents(NamedTuple):
-    """What a file holds: a matrix, dense or sparse and not yet checked, and the names of its states."""
+    """What a file holds: a matrix, dense or sparse and not yet checked, and the names of its states.
+
+    Or a chain that the format has checked in its own way; it brings its names along.
+    """
 
     matrix: Any
     states: Sequence[Hashable] | None = None
@@ -47,7 +51,7 @@ class Format(Protocol):
 
 
 def format_of(path: Path) -> Format:
-    """Find the module for a file by its suffix.
+    """Find the module for a file by its suffix; a folder is known by what is in it.
 
     >>> format_of(Path("model.csv.gz")).__name__
     'klump.files.csv_files'
@@ -56,5 +60,7 @@ def format_of(path: Path) -> Format:
     for suffix, module in MODULES.items():
         if name.endswith(suffix):
             return cast(Format, import_module(module))
+    if (path / "chain.json").is_file():
+        return cast(Format, import_module(MODULES[".mapped"]))
     known = ", ".join(MODULES)
     raise FileFormatError(f"the suffix {path.suffix!r} is not known; klump reads and writes {known}")
