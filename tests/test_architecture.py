@@ -17,6 +17,7 @@ ROOMS = [
     "search",
     "guarantees",
     "aggregation",
+    "resampling",
     "clustering",
     "comparison",
     "plots",

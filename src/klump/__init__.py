@@ -16,6 +16,7 @@ _HOME = {
     "AggregationPath": "klump.aggregation",
     "AggregationTree": "klump.aggregation",
     "Bisimulation": "klump.guarantees",
+    "Bootstrap": "klump.resampling",
     "Bracket": "klump.guarantees",
     "Comparison": "klump.comparison",
     "Costs": "klump.aggregation",
@@ -23,28 +24,35 @@ _HOME = {
     "KlumpError": "klump.errors",
     "MarkovChain": "klump.chain",
     "MonteCarlo": "klump.guarantees",
+    "Posterior": "klump.resampling",
     "RelaxationCurve": "klump.clustering",
     "Row": "klump.comparison",
+    "SequenceCounts": "klump.resampling",
     "Split": "klump.search.deterministic_annealing",
     "aggregate": "klump.aggregation",
     "aggregation_tree": "klump.aggregation",
     "beta_path": "klump.aggregation",
+    "bootstrap": "klump.resampling",
     "cluster": "klump.clustering",
     "compare": "klump.comparison",
     "datasets": "klump.sources",
+    "distributed": "klump",
     "errors": "klump",
     "grid": "klump.aggregation",
     "is_lumpable": "klump.aggregation",
     "load": "klump.aggregation",
+    "posterior": "klump.resampling",
     "read_chain": "klump.files",
     "relaxation_curve": "klump.clustering",
     "score": "klump.aggregation",
     "write_chain": "klump.files",
+    "write_mapped": "klump.files",
 }
 
 __all__ = ["__version__", *sorted(_HOME)]
 
 if TYPE_CHECKING:
+    from klump import distributed as distributed
     from klump import errors as errors
     from klump.aggregation import Aggregation as Aggregation
     from klump.aggregation import AggregationGrid as AggregationGrid
@@ -68,10 +76,16 @@ if TYPE_CHECKING:
     from klump.errors import KlumpError as KlumpError
     from klump.files import read_chain as read_chain
     from klump.files import write_chain as write_chain
+    from klump.files import write_mapped as write_mapped
     from klump.guarantees import Bisimulation as Bisimulation
     from klump.guarantees import Bracket as Bracket
     from klump.guarantees import Guarantees as Guarantees
     from klump.guarantees import MonteCarlo as MonteCarlo
+    from klump.resampling import Bootstrap as Bootstrap
+    from klump.resampling import Posterior as Posterior
+    from klump.resampling import SequenceCounts as SequenceCounts
+    from klump.resampling import bootstrap as bootstrap
+    from klump.resampling import posterior as posterior
     from klump.search.deterministic_annealing import Split as Split
     from klump.sources import datasets as datasets
 

@@ -72,7 +72,8 @@ def test_cells_do_not_ask_for_more_workers(chain, monkeypatch):
     monkeypatch.setitem(METHODS, "spread", spread)
     with joblib.parallel_config(backend="threading", n_jobs=4):
         klump.grid(chain, [2, 3, 4], method="spread")
-    assert strayed == [False] * 24
+    klump.grid(chain, [2, 3, 4], method="spread", n_jobs=4)
+    assert strayed == [False] * 48
 
 
 def test_tables_follow_the_cells(found):

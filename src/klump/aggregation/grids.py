@@ -242,7 +242,7 @@ def grid(
     cells = _cells(numbers, wanted)
     tasks = [options.task(chain, number, beta, method) for number, beta in cells]
     # Facts that all cells need are found once, and travel with the chain.
-    _ = chain.stationary_distribution, chain.joint, chain.redundancy_rate
+    _ = chain.stationary_distribution, chain.redundancy_rate
     calls = [(chain, options, number, beta, method) for number, beta in cells]
     found = _until_interrupted(tasks[0], calls, progress)
     # The found ones come first: Ctrl-C cuts the list short.

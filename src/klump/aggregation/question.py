@@ -214,11 +214,11 @@ class Options:
             chain,
             n_groups,
             beta,
-            _checked_count("n_init", self.n_init),
+            checked_count("n_init", self.n_init),
             checked_seed(self.random_state),
             _checked_jobs(self.n_jobs),
             _checked_initial(self.initial, chain, n_groups, method),
-            _checked_count("max_sweeps", self.max_sweeps),
+            checked_count("max_sweeps", self.max_sweeps),
             _checked_step(self.step),
             self.allow_empty,
             checked_tolerance(self.tolerance),
@@ -321,7 +321,8 @@ def checked_groups(n_states: Any, most: int, of_what: str) -> int:
     return int(n_states)
 
 
-def _checked_count(name: str, value: Any) -> int:
+def checked_count(name: str, value: Any) -> int:
+    """Turn a number of things into an int."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or not 1 <= value <= _MOST:
         raise InvalidArgumentError(f"{name}={value!r} must be a whole number between 1 and {_MOST:,}")
     return int(value)

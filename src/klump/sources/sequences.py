@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Hashable, Iterable, Mapping, Set
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,6 +52,42 @@ def transition_counts(sequences: Any, lag: int = 1) -> tuple[Any, tuple[Hashable
     >>> counts
     array([[1, 1], [2, 0]])
     """
+    codes, symbols, lengths = _coded(sequences, lag)
+    source, target = _pairs(codes, lengths, int(lag))
+    return _tabulate(source, target, symbols)
+
+
+class Transitions(NamedTuple):
+    """Transitions one by one, in the order in which they were seen."""
+
+    source: NDArray[np.intp]
+    """Number of the state that each one leaves."""
+    target: NDArray[np.intp]
+    """Number of the state that it leads to."""
+    sequence: NDArray[np.intp]
+    """Number of the sequence in which it was seen."""
+    place: NDArray[np.intp]
+    """Where in that sequence."""
+    symbols: tuple[Hashable, ...]
+    """What the states are called; some of them may take part in no transition."""
+
+
+def transitions(sequences: Any, lag: int = 1) -> Transitions:
+    """List the transitions that :func:`transition_counts` counts.
+
+    >>> transitions([["a", "b", "a", "a"], ["b", "a"]]).sequence.tolist()
+    [0, 0, 0, 1]
+    """
+    codes, symbols, lengths = _coded(sequences, lag)
+    source, target = _pairs(codes, lengths, int(lag))
+    within = np.maximum(lengths - lag, 0)
+    sequence = np.repeat(np.arange(within.size), within)
+    place = np.arange(sequence.size) - np.repeat(np.cumsum(within) - within, within)
+    return Transitions(source, target, sequence, place, symbols)
+
+
+def _coded(sequences: Any, lag: int) -> tuple[NDArray[np.intp], tuple[Hashable, ...], NDArray[np.int64]]:
+    """Numbers of the symbols of all sequences, end to end, what they are called, and where sequences end."""
     if isinstance(lag, bool) or not isinstance(lag, (int, np.integer)) or lag < 1:
         raise InvalidArgumentError(f"lag={lag!r} must be a whole number of steps, at least 1")
     parts = _split(sequences)
@@ -62,9 +98,7 @@ def transition_counts(sequences: Any, lag: int = 1) -> tuple[Any, tuple[Hashable
             f"sequences hold no transition at lag={lag}: the longest of {lengths.size} sequences has "
             f"{longest} symbols; {'lower lag or ' if lag > 1 else ''}pass longer sequences ({_WRAP_HINT})"
         )
-    codes, symbols = _encode(parts)
-    source, target = _pairs(codes, lengths, int(lag))
-    return _tabulate(source, target, symbols)
+    return *_encode(parts), lengths
 
 
 def _split(sequences: Any) -> list[Any]:

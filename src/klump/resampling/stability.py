@@ -1,0 +1,179 @@
+"""How sure the groups themselves are: whether others come out if the data are a little different."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from klump.aggregation import Aggregation, Costs
+from klump.aggregation.agreement import adjusted_rand_index
+from klump.chain.wording import counted, shown
+from klump.errors import InvalidArgumentError
+from klump.resampling.intervals import Interval, Posterior, interval
+from klump.search.method import Labels
+
+# States that a summary names.
+_LEAST_SURE = 5
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Bootstrap:
+    """Aggregations of chains that could have left the same counts behind; see :func:`klump.bootstrap`.
+
+    Examples
+    --------
+    >>> import klump
+    >>> counts = [[80, 15, 5], [20, 70, 10], [2, 3, 95]]
+    >>> found = klump.bootstrap(counts, 2, n_samples=50)
+    >>> found.estimate.groups
+    [(2,), (0, 1)]
+    >>> float(found.stability.min()), float(found.agreement.min()), found.together(0, 1)
+    (1.0, 1.0, 1.0)
+    >>> lower, upper = found.transition_matrix_interval(0.95)
+    """
+
+    posterior: Posterior
+    """The groups of the estimate in each sample: how sure the aggregated chain is if they are what is wanted."""
+    labels: NDArray[np.unsignedinteger]
+    """The group of each state in each sample's own aggregation, (samples, states).
+
+    Groups have the numbers of the estimate's groups that they share most stationary mass with, each number once.
+    """
+    sampled_costs: tuple[Costs, ...]
+    """What each sample's own aggregation costs."""
+
+    def __post_init__(self) -> None:
+        self.labels.flags.writeable = False
+
+    @property
+    def estimate(self) -> Aggregation:
+        """The aggregation of the chain that the counts suggest."""
+        return self.posterior.estimate
+
+    @property
+    def n_samples(self) -> int:
+        """Number of samples."""
+        return self.posterior.n_samples
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether Ctrl-C left fewer samples than were asked for."""
+        return self.posterior.interrupted
+
+    @cached_property
+    def costs(self) -> NDArray[np.float64]:
+        """Cost of each sample's own aggregation, in bits."""
+        return np.array([costs.at(self.estimate.beta) for costs in self.sampled_costs])
+
+    @cached_property
+    def kept(self) -> NDArray[np.float64]:
+        """Share I(Y1;Y2) / I(X1;X2) that each sample's own aggregation keeps."""
+        return np.array([costs.kept for costs in self.sampled_costs])
+
+    @cached_property
+    def regret(self) -> NDArray[np.float64]:
+        """How much costlier the estimate's groups are in each sample than the sample's own, in bits.
+
+        If it is small although groups differ, several partitions are about equally good.
+        """
+        return self.posterior.costs - self.costs
+
+    @cached_property
+    def agreement(self) -> NDArray[np.float64]:
+        """Adjusted Rand index of each sample's groups with those of the estimate; every state counts alike."""
+        return np.array([adjusted_rand_index(self.estimate.labels, labels) for labels in self.labels])
+
+    @cached_property
+    def membership(self) -> NDArray[np.float64]:
+        """Share of the samples in which a state is in a group, (states, groups)."""
+        groups = range(self.estimate.n_states)
+        return np.stack([np.mean(self.labels == group, axis=0) for group in groups], axis=1)
+
+    @property
+    def stability(self) -> NDArray[np.float64]:
+        """Share of the samples in which each state is in the same group as in the estimate."""
+        return self.membership[np.arange(self.labels.shape[1]), self.estimate.labels]
+
+    def together(self, state: Hashable, other: Hashable) -> float:
+        """Share of the samples in which two states, given by name, are in the same group."""
+        first, second = (self._place(name) for name in (state, other))
+        return float(np.mean(self.labels[:, first] == self.labels[:, second]))
+
+    def _place(self, state: Hashable) -> int:
+        try:
+            return self.estimate.original.states.index(state)
+        except ValueError:
+            raise InvalidArgumentError(f"state={state!r} is not the name of a state of the chain") from None
+
+    def transition_matrix_interval(self, level: float = 0.95) -> Interval:
+        """Credible interval of each entry of the aggregated chain, for the estimate's groups."""
+        return self.posterior.transition_matrix_interval(level)
+
+    def masses_interval(self, level: float = 0.95) -> Interval:
+        """Credible interval of the stationary mass of each of the estimate's groups."""
+        return self.posterior.masses_interval(level)
+
+    def cost_interval(self, level: float = 0.95) -> Interval:
+        """Interval of the cost of the estimate's groups; see :meth:`Posterior.cost_interval`."""
+        return self.posterior.cost_interval(level)
+
+    def kept_interval(self, level: float = 0.95) -> Interval:
+        """Interval of the share that the estimate's groups keep; see :meth:`Posterior.kept_interval`."""
+        return self.posterior.kept_interval(level)
+
+    def __repr__(self) -> str:
+        return (
+            f"Bootstrap({counted(self.estimate.original.n_states, 'state')} in "
+            f"{counted(self.estimate.n_states, 'group')}, {counted(self.n_samples, 'sample')}, "
+            f"mean agreement {self.agreement.mean():.3f}" + ", interrupted" * self.interrupted + ")"
+        )
+
+    def __str__(self) -> str:
+        estimate = self.estimate
+        rows = (
+            ("cost", estimate.cost, self.cost_interval()),
+            ("kept", estimate.kept, self.kept_interval()),
+            ("agreement", self.agreement.mean(), interval(self.agreement, 0.95)),
+            ("regret", self.regret.mean(), interval(self.regret, 0.95)),
+        )
+        lines = [
+            f"{counted(estimate.original.n_states, 'state')} in {counted(estimate.n_states, 'group')}, "
+            f"beta = {estimate.beta:g}, {estimate.method}; {counted(self.n_samples, 'sample')}; costs in bits",
+            f"{'':9}  {'value':>7}  95 % between",
+        ]
+        lines += [
+            f"{name:9}  {value:7.4f}  {lower:.4f} and {upper:.4f}" for name, value, (lower, upper) in rows
+        ]
+        lines += self._least_sure()
+        if self.interrupted:
+            lines.append("interrupted: these are fewer samples than were asked for")
+        return "\n".join(lines)
+
+    def _least_sure(self) -> list[str]:
+        """Name the states that change groups most, the heaviest of equals first."""
+        stays, mass = self.stability, self.estimate.original.stationary_distribution
+        order = np.lexsort((-mass, stays))[:_LEAST_SURE]
+        doubtful = [x for x in order.tolist() if stays[x] < 1.0]
+        if not doubtful:
+            return ["every state is in the same group in all samples"]
+        names = self.estimate.original.states
+        words = ", ".join(f"{shown(names[x])} {stays[x]:.0%}" for x in doubtful)
+        return [f"{float(mass @ stays):.1%} of the mass stays in its group; least sure: {words}"]
+
+
+def matched(labels: Labels, reference: Labels, mass: NDArray[np.float64], n_groups: int) -> Labels:
+    """Give groups the numbers of the reference groups that they share most mass with, each number once.
+
+    >>> matched(np.array([1, 1, 0]), np.array([0, 0, 1]), np.ones(3), 2)
+    array([0, 0, 1])
+    """
+    from scipy.optimize import linear_sum_assignment
+
+    pairs = labels.astype(np.intp) * n_groups + reference
+    shared = np.bincount(pairs, weights=mass, minlength=n_groups * n_groups).reshape(n_groups, n_groups)
+    _, numbers = linear_sum_assignment(shared, maximize=True)
+    return np.asarray(numbers[labels])
