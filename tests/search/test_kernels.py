@@ -26,14 +26,14 @@ LAYOUTS = ("dense", "lists")
 
 
 class Search:
-    """A chain in one of the two layouts, with a table for given labels."""
+    """A chain in one of the two layouts, with a table for given labels; "flows" is the sparse one without lists."""
 
-    def __init__(self, P, labels, k, layout="dense", mu=None):
+    def __init__(self, P, labels, k, layout="dense", mu=None, queue=False):
         stored = P if layout == "dense" else sparse.csr_array(P)
         self.chain = MarkovChain(stored, stationary_distribution=mu)
         self.P, self.mu, self.k = np.asarray(P), self.chain.stationary_distribution, k
         self.problem = make_problem(self.chain)
-        self.table = make_table(self.problem, labels, k)
+        self.table = make_table(self.problem, labels, k, lists=layout != "flows", queue=queue)
         self.work = make_work(k)
         self.sums = descent.build(self.problem, self.table)
 
@@ -59,7 +59,7 @@ class Search:
         leave, *links = descent._leave(*state, -1, self.work)
         descent._bound(*state, everywhere, self.work, *links)
         bounds = leave + self.work.gain[: self.k]
-        leave += descent._roughness(*state, self.work)
+        leave = descent._leave_exactly(*state, self.work, *links)
         gains = [leave + descent._join(*state, y, self.work, *links) for y in range(self.k)]
         descent._forget_flow(self.work, *links)
         gains[self.table.labels[x]] = 0.0
@@ -465,3 +465,58 @@ def test_sparse_chains_given_dense_are_searched_as_lists(rng):
     stored_dense.descend(0.3)
     stored_sparse.descend(0.3)
     assert stored_dense.labels == stored_sparse.labels
+
+
+# Without lists, and the queue
+
+
+@given(seed=chains.seeds)
+def test_at_one_half_a_sweep_without_lists_makes_the_same_moves(seed):
+    P, labels, k = random_question(seed)
+    with_lists, without = Search(P, labels, k, "lists"), Search(P, labels, k, "flows")
+    assert without.sums[1:] == pytest.approx(with_lists.sums[1:], abs=1e-12)
+    order = np.random.default_rng(seed).permutation(len(labels))
+    for _ in range(3):
+        moves, change = with_lists.sweep(0.5, order)
+        assert without.sweep(0.5, order) == (moves, pytest.approx(change, abs=1e-12))
+        assert without.labels == with_lists.labels
+    rebuilt = (descent.build(search.problem, search.table) for search in (with_lists, without))
+    assert next(rebuilt)[1:] == pytest.approx(next(rebuilt)[1:], abs=1e-12)
+
+
+@given(seed=chains.seeds)
+def test_without_lists_tracked_costs_are_true_costs(seed):
+    search = Search(*random_question(seed), "flows")
+    before = search.cost(0.5)
+    _, change = search.sweep(0.5, np.arange(len(search.mu)))
+    assert before + change == pytest.approx(search.cost(0.5), abs=1e-10)
+
+
+@pytest.mark.parametrize(("layout", "beta"), [("flows", 0.5), ("lists", 0.5), ("lists", 0.3), ("lists", 1.0)])
+def test_who_has_a_neighbour_that_moved_waits(layout, beta, rng):
+    P = sparse_matrix(40, 2, rng)
+    search = Search(P, rng.integers(0, 4, 40), 4, layout, queue=True)
+    before = np.array(search.labels)
+    while search.sweep(beta, [rng.integers(40)])[0] == 0:
+        assert not search.table.waiting.any()
+    moved = int(np.flatnonzero(before != search.labels)[0])
+    leads_to, comes_from = P[moved] > 0, P[:, moved] > 0
+    expected = leads_to | comes_from
+    if layout == "lists":
+        expected = expected | (P[comes_from] > 0).any(axis=0)
+    assert np.flatnonzero(search.table.waiting).tolist() == np.flatnonzero(expected).tolist()
+
+
+def random_question(seed):
+    rng = np.random.default_rng(seed)
+    n, k = int(rng.integers(6, 40)), int(rng.integers(2, 6))
+    P = sparse_matrix(n, int(rng.integers(1, 5)), rng)
+    return P, chains.random_labels(n, k, rng), k
+
+
+def sparse_matrix(n, degree, rng):
+    P = np.roll(np.eye(n), 1, axis=1)
+    P[np.repeat(np.arange(n), degree), rng.integers(0, n, n * degree)] += (
+        rng.exponential(size=n * degree) ** 3
+    )
+    return chains.normalized(P)

@@ -53,12 +53,18 @@ def make_problem(chain: MarkovChain) -> Problem:
     return problem
 
 
-def make_table(problem: Problem, labels: NDArray[Any], n_groups: int) -> Table:
-    """Room for a search that starts from the labels; ``kernels.descent.build`` fills it."""
+def make_table(
+    problem: Problem, labels: NDArray[Any], n_groups: int, *, lists: bool = True, queue: bool = False
+) -> Table:
+    """Room for a search that starts from the labels; ``kernels.descent.build`` fills it.
+
+    At beta = 1/2 a sparse search needs no ``lists``. With a ``queue`` it is noted who has a neighbour that moved.
+    """
     n, k = problem.mu.size, n_groups
     dense_shape = (k, n) if problem.columns.size else (0, 0)
-    bounds, blocks = np.zeros((n, 2), dtype=np.int64), 0
-    if not problem.columns.size:
+    lists = lists or problem.columns.size > 0
+    bounds, blocks = np.zeros((n if lists else 0, 2), dtype=np.int64), 0
+    if lists and not problem.columns.size:
         room = (np.minimum(np.diff(problem.out_indptr), k) + 3) // 4
         bounds[1:, 0] = np.cumsum(room[:-1])
         blocks = int(room.sum())
@@ -90,6 +96,7 @@ def make_table(problem: Problem, labels: NDArray[Any], n_groups: int) -> Table:
         ),
         np.zeros(1, dtype=np.int64),
         np.arange(n, dtype=np.int64),
+        np.zeros(n if queue else 0, dtype=np.uint8),
     )
 
 
@@ -125,5 +132,6 @@ def make_work(n_groups: int) -> Work:
         np.zeros(room, dtype=np.int32),
         np.zeros(room, dtype=np.int64),
         np.zeros(2 * k + 4, dtype=np.int64),
+        np.zeros(2 * k + 4),
         np.zeros(2 * k + 4),
     )

@@ -8,7 +8,8 @@ from state ``i`` to group ``y``, ``B[y, z]`` the mass between groups, ``nu`` the
 
 so that a term of weight zero (A at beta = 1/2, B at beta = 1) need not be looked at. ``A`` is kept in one
 of two layouts: ``Dense`` (one contiguous row a group) or ``Lists`` (the groups that a state leads to and
-nothing else: groups absent from a list all change alike, so they cost no logarithm). Transitions are
+nothing else: groups absent from a list all change alike, so they cost no logarithm). A sparse search at
+beta = 1/2 does without: a table without lists is smaller, and a move in it touches B alone. Transitions are
 counted beside their mass, so that what is empty is exactly zero.
 
 Everything that is compiled into these kernels stands in this file: numba's cache watches no other.
@@ -253,9 +254,14 @@ def _build_lists(problem: Problem, table: Table) -> float:
     return total
 
 
+@njit(**PART)
+def _has_no_lists(problem: Problem, table: Table) -> bool:
+    return problem.columns.size == 0 and table.lists.bounds.shape[0] == 0
+
+
 @njit(**KERNEL)
 def build(problem: Problem, table: Table) -> tuple[float, float, float]:
-    """Fill the table from its labels; return sum f(A), sum f(B) and sum f(nu)."""
+    """Fill the table from its labels; return sum f(A) (0 where A is not kept), sum f(B) and sum f(nu)."""
     n, k = table.labels.size, table.size.size
     labels, dense, lists, flow = table.labels, table.dense, table.lists, table.flow
     table.size[:] = 0
@@ -271,6 +277,13 @@ def build(problem: Problem, table: Table) -> tuple[float, float, float]:
             for i in range(n):
                 flow.mass[k + labels[i], z] += dense.into[z, i]
                 flow.counts[labels[i], z] += dense.into_count[z, i]
+    elif _has_no_lists(problem, table):
+        into_total = 0.0
+        for i in range(n):
+            for p in range(problem.out_indptr[i], problem.out_indptr[i + 1]):
+                z = np.int64(labels[problem.out_indices[p]])
+                flow.mass[k + labels[i], z] += problem.out_mass[p]
+                flow.counts[labels[i], z] += 1
     else:
         into_total = _build_lists(problem, table)
         for i in range(n):
@@ -311,12 +324,24 @@ def _collect_flow(problem: Problem, table: Table, x: int, work: Work) -> tuple[i
             count[1, home] -= 1
     else:
         lists = table.lists
-        for e in range(lists.bounds[x, 1]):
-            b, place = lists.bounds[x, 0] + (e >> 2), e & 3
-            z = lists.group[b, place]
-            mass[0, z], count[0, z] = lists.value[b, 0, place], lists.counts[b, place]
-            groups[0, n_out] = z
-            n_out += 1
+        if _has_no_lists(problem, table):
+            loop = 0.0
+            for p in range(problem.out_indptr[x], problem.out_indptr[x + 1]):
+                i = problem.out_indices[p]
+                if i != x:
+                    z = table.labels[i]
+                    if count[0, z] == 0:
+                        groups[0, n_out] = z
+                        n_out += 1
+                    mass[0, z] += problem.out_mass[p]
+                    count[0, z] += 1
+        else:
+            for e in range(lists.bounds[x, 1]):
+                b, place = lists.bounds[x, 0] + (e >> 2), e & 3
+                z = lists.group[b, place]
+                mass[0, z], count[0, z] = lists.value[b, 0, place], lists.counts[b, place]
+                groups[0, n_out] = z
+                n_out += 1
         for p in range(problem.indptr[x], problem.indptr[x + 1]):
             i = problem.indices[p]
             if i != x:
@@ -367,6 +392,30 @@ def _leave_flow(flow: Flow, home: int, loop: float, work: Work, n_out: int, n_in
 
 
 @njit(**PART)
+def _bound_leaving(flow: Flow, home: int, loop: float, work: Work, n_out: int, n_in: int) -> float:
+    """Bound the same from above without a logarithm.
+
+    With ``u = r / b`` the change ``f(b - r) - f(b)`` is at most ``-r (log2 b + log2(e) (1 - u / 2 - u^2 / 2))``.
+    """
+    k, total = flow.counts.shape[0], 0.0
+    for way in range(2):
+        row = home if way else k + home
+        for q in range(n_in if way else n_out):
+            z = np.int64(work.groups[way, q])
+            if z != home:
+                total -= _least_loss(flow.mass[row, z], flow.log[row, z], work.mass[way, z])
+    r = work.mass[0, home] + work.mass[1, home] + loop
+    return total - (_least_loss(flow.mass[2 * k, home], flow.log[2 * k, home], r) if r > 0.0 else 0.0)
+
+
+@njit(**PART)
+def _least_loss(b: float, log: float, r: float) -> float:
+    # Rounding may have left less than is taken away.
+    u = min(r / b, 1.0)
+    return r * (log + LOG2_E * (1.0 - 0.5 * u - 0.5 * u * u))
+
+
+@njit(**PART)
 def _join_flow(flow: Flow, home: int, y: int, loop: float, work: Work, n_out: int, n_in: int) -> float:
     """Change of sum f(B) when the collected state, which has left its group, joins group y."""
     argument, k, m, total = work.buffer[0], flow.counts.shape[0], 0, 0.0
@@ -405,10 +454,10 @@ def _flush(work: Work, filled: int, out: Floats) -> None:
 def _bound_everywhere(flow: Flow, loop: float, exact: bool, work: Work, n_out: int, n_in: int) -> None:
     """Bound what sum f(B) gains, from above, for every group that the collected state could join.
 
-    ``f(b + r) - f(b)`` is at most ``r (log2 b + log2(e) (1 + r / 2b))``: no logarithm, unless b may be small or the
-    bound is to be exact.
+    ``f(b + r) - f(b)`` is at most ``r (log2 b + log2(e) (1 + r / 2b))``, and grows with b: so it takes the logarithms
+    that are there, with a b that is no less than a few r, unless the bound is to be exact.
     """
-    change, row, weight, width = work.change, work.row, work.weight, work.change.size
+    change, row, weight, floor, width = work.change, work.row, work.weight, work.floor, work.change.size
     k, m, near, rest = flow.counts.shape[0], 0, 0, 0.0
     for way in range(2):
         for q in range(n_in if way else n_out):
@@ -420,21 +469,25 @@ def _bound_everywhere(flow: Flow, loop: float, exact: bool, work: Work, n_out: i
     change[:] = 0.0
     for j in range(m + 1):
         z, r, least = row[j], weight[j], flow.least[row[j]]
-        if _NEAR * r < least and not exact:
-            rest += r * LOG2_E * (1.0 + 0.5 * r / least)
-            row[near], weight[near] = z, r
-            near += r > 0.0
-        elif r > 0.0:
+        if exact and r > 0.0:
             mass, log = flow.mass[z], flow.log[z]
             for y in range(width):
                 change[y] += f(mass[y] + r) - mass[y] * log[y]
+        elif r > 0.0:
+            floor[near] = -np.inf if _NEAR * r < least else fast_log2(max(_NEAR * r, _SMALLEST))
+            rest += r * LOG2_E * (1.0 + 0.5 * r / max(least, _NEAR * r))
+            row[near], weight[near] = z, r
+            near += 1
     for j in range(near, near + 3):
-        row[j], weight[j] = 0, 0.0
+        row[j], weight[j], floor[j] = 0, 0.0, 0.0
     for j in range(0, near, 4):
         r0, r1, r2, r3 = weight[j], weight[j + 1], weight[j + 2], weight[j + 3]
+        l0, l1, l2, l3 = floor[j], floor[j + 1], floor[j + 2], floor[j + 3]
         b0, b1, b2, b3 = flow.log[row[j]], flow.log[row[j + 1]], flow.log[row[j + 2]], flow.log[row[j + 3]]
         for y in range(width):
-            change[y] += (r0 * b0[y] + r1 * b1[y]) + (r2 * b2[y] + r3 * b3[y])
+            change[y] += (r0 * max(b0[y], l0) + r1 * max(b1[y], l1)) + (
+                r2 * max(b2[y], l2) + r3 * max(b3[y], l3)
+            )
     for y in range(width):
         change[y] += rest
 
@@ -630,11 +683,15 @@ def _leave(
     """Change of the cost when state x leaves its group and goes nowhere; the numbers of groups it is linked with.
 
     Prepares what the price of joining another group is made of, for every group or only for one. If for every
-    group in the dense layout, that is all bounded from below, and so is the change.
+    group, the change is bounded from below, and so are these prices.
     """
     home, mu, weight = np.int64(table.labels[x]), problem.mu[x], 1.0 - 2.0 * beta
-    price = (f(table.nu[MASS, home] - mu) if table.size[home] > 1 else 0.0) - f(table.nu[MASS, home])
     n_out, n_in = 0, 0
+    if only < 0:
+        u = min(mu * table.nu[INVERSE, home], 1.0)
+        price = -mu * (table.nu[LOG, home] + LOG2_E * (1.0 - 0.5 * u))
+    else:
+        price = _leave_nu(problem, table, x)
     if beta != 0.5:
         if problem.columns.size > 0:
             if only < 0:
@@ -648,17 +705,33 @@ def _leave(
         price += weight * work.into[home]
     if beta != 1.0:
         n_out, n_in = _collect_flow(problem, table, x, work)
-        price -= (1.0 - beta) * _leave_flow(table.flow, home, problem.loops[x], work, n_out, n_in)
+        if only < 0:
+            gone = _bound_leaving(table.flow, home, problem.loops[x], work, n_out, n_in)
+        else:
+            gone = _leave_flow(table.flow, home, problem.loops[x], work, n_out, n_in)
+        price -= (1.0 - beta) * gone
     return price, n_out, n_in
 
 
 @njit(**PART)
-def _roughness(problem: Problem, table: Table, beta: float, x: int, work: Work) -> float:
-    """Difference between the change of the cost when state x leaves its group and what ``_leave`` said."""
-    if beta == 0.5 or problem.columns.size == 0:
-        return 0.0
-    home = np.int64(table.labels[x])
-    return (1.0 - 2.0 * beta) * (_into_group(problem, table, x, home) - work.into[home])
+def _leave_nu(problem: Problem, table: Table, x: int) -> float:
+    """Change of sum f(nu) when state x leaves its group."""
+    mass = table.nu[MASS, table.labels[x]]
+    return (f(mass - problem.mu[x]) if table.size[table.labels[x]] > 1 else 0.0) - f(mass)
+
+
+@njit(**PART)
+def _leave_exactly(
+    problem: Problem, table: Table, beta: float, x: int, work: Work, n_out: int, n_in: int
+) -> float:
+    """Change of the cost when state x leaves its group, of which ``_leave`` gave a bound."""
+    home, price = np.int64(table.labels[x]), _leave_nu(problem, table, x)
+    if beta != 0.5:
+        dense = problem.columns.size > 0
+        price += (1.0 - 2.0 * beta) * (_into_group(problem, table, x, home) if dense else work.into[home])
+    if beta != 1.0:
+        price -= (1.0 - beta) * _leave_flow(table.flow, home, problem.loops[x], work, n_out, n_in)
+    return price
 
 
 @njit(**PART)
@@ -755,15 +828,31 @@ def _move(
     table.labels[x] = y
     if problem.columns.size > 0:
         _move_dense(problem, table, beta, x, home, y)
-    else:
+    elif not _has_no_lists(problem, table):
         _move_lists(problem, table, x, home, y, work)
+    if table.waiting.size > 0:
+        _call_neighbours(problem, table, x)
+
+
+@njit(**PART)
+def _call_neighbours(problem: Problem, table: Table, x: int) -> None:
+    """Note for whom the move of state x changes more than B: its neighbours, and where A counts, theirs."""
+    with_siblings = table.lists.bounds.shape[0] > 0
+    for p in range(problem.out_indptr[x], problem.out_indptr[x + 1]):
+        table.waiting[problem.out_indices[p]] = 1
+    for p in range(problem.indptr[x], problem.indptr[x + 1]):
+        i = problem.indices[p]
+        table.waiting[i] = 1
+        if with_siblings:
+            for q in range(problem.out_indptr[i], problem.out_indptr[i + 1]):
+                table.waiting[problem.out_indices[q]] = 1
 
 
 @njit(**PART)
 def _prefetch(problem: Problem, table: Table, order: Ints, j: int) -> None:
     """Ask for the lists that the next state needs, and for where those of the one after it begin."""
     lists, last = table.lists, order.size - 1
-    if problem.columns.size == 0:
+    if problem.columns.size == 0 and lists.bounds.shape[0] > 0:
         x = order[min(j + 2, last)]
         for p in range(problem.indptr[x], problem.indptr[x + 1]):
             prefetch(lists.bounds, np.uint64(problem.indices[p]))
@@ -823,9 +912,9 @@ def visit(
                 if bound == least and y > best:
                     break
             if priced == 0 and only < 0:
-                rough = _roughness(problem, table, beta, x, work)
-                leave += rough
-                least -= rough
+                bounded = leave
+                leave = _leave_exactly(problem, table, beta, x, work, n_out, n_in)
+                least -= leave - bounded
                 priced = 1
                 continue
             price = _join(problem, table, beta, x, y, work, n_out, n_in)

@@ -10,7 +10,7 @@ from klump.search.kernels.tables import Floats, Shorts
 
 
 @njit(**KERNEL)
-def _seed_centres(points: Floats, weight: Floats, draws: Floats, centres: Floats, near: Floats) -> None:
+def seed_centres(points: Floats, weight: Floats, draws: Floats, centres: Floats, near: Floats) -> None:
     """k-means++: each next centre is a point drawn by weight times squared distance to the centres so far."""
     n, d = points.shape
     near[:] = 1.0
@@ -49,7 +49,7 @@ def weighted_kmeans(
     sums = np.zeros((k, d))
     mass = np.zeros(k)
     near = np.zeros(n)
-    _seed_centres(points, weight, draws, centres, near)
+    seed_centres(points, weight, draws, centres, near)
     labels[:] = -1
     inertia = np.inf
     for _ in range(rounds):

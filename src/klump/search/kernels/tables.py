@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Shorts = NDArray[np.int32]
+Bytes = NDArray[np.uint8]
 
 # Planes of nu
 MASS, LOG, INVERSE = 0, 1, 2
@@ -52,7 +53,7 @@ class Lists(NamedTuple):
     What is free in a block has a group number of k or more, and mass and count 0.
     """
 
-    bounds: Ints  # (n, 2) first block of the list of a state, and its length; behind it is room for all it can hold
+    bounds: Ints  # (n, 2), or (0, 2) if A is not kept: first block of the list of a state, and its length; behind it is room for all it can hold
     group: Shorts  # (blocks, 4)
     counts: Shorts  # (blocks, 4) transitions behind the entry
     value: Floats  # (blocks, 2, 4) A and f(A)
@@ -82,6 +83,7 @@ class Table(NamedTuple):
     flow: Flow
     one: Ints  # (1,) an order of visits to a single state
     everyone: Ints  # (n,) an order of visits to all states
+    waiting: Bytes  # (n,) whether a neighbour has moved since this was cleared, or (0,) if nobody asks
 
 
 class Work(NamedTuple):
@@ -98,3 +100,4 @@ class Work(NamedTuple):
     places: Ints  # (size,) entries to be brought up to date
     row: Ints  # (2 k + 4,) rows of B that the state adds to
     weight: Floats  # (2 k + 4,) and what it adds
+    floor: Floats  # (2 k + 4,) logarithms that bounds need not go below
