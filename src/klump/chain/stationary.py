@@ -127,7 +127,7 @@ def _balanced(jumps: sparse.csr_array) -> Floats | None:
 def _iterated(jumps: sparse.csr_array) -> Floats:
     """Stationary masses of a chain that is not reversible, by the first method that is sure of its result."""
     n = jumps.shape[0]
-    mass, settled = _fixed_point(partial(_mixed, jumps, _STEPS), np.full(n, 1.0 / n), 150, memory=_MEMORY)
+    mass, settled = _fixed_point(partial(_mixed, jumps, _STEPS), np.full(n, 1.0 / n), 300, 20, _MEMORY)
     if settled:
         weighted, settled = _confirmed(jumps, mass)
         if settled:
@@ -253,7 +253,7 @@ def _common(block: sparse.csr_array, rare: float) -> sparse.csr_array:
 
 def _disaggregated(jumps: sparse.csr_array, labels: NDArray[np.int32], n_parts: int, mass: Floats) -> Floats:
     """One round of aggregation-disaggregation: weigh the parts against each other, then mix again."""
-    return _mixed(jumps, 4 * _STEPS, _reweighted(jumps, mass, labels, n_parts, _solve))
+    return _mixed(jumps, 8 * _STEPS, _reweighted(jumps, mass, labels, n_parts, _solve))
 
 
 def _reweighted(
@@ -288,7 +288,10 @@ def _thinned(jumps: sparse.csr_array, most_work: int) -> Floats | None:
         return None
     from klump.chain.kernels.sparse_elimination import reduced, restored
 
-    reduction = reduced(jumps, _DENSE_LIMIT, most_work)
+    try:
+        reduction = reduced(jumps, _DENSE_LIMIT, most_work)
+    except MemoryError:  # that is not affordable either
+        return None
     if not reduction.weights.size or not reduction.pivot.all():
         return None
     mass = np.asarray(restored(reduction, _solve(reduction.weights)))

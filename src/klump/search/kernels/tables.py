@@ -50,10 +50,11 @@ class Dense(NamedTuple):
 class Lists(NamedTuple):
     """The non-zero entries of A, row by row, in no order, in blocks of four that fill a cache line.
 
-    What is free in a block has a group number of k or more, and mass and count 0.
+    What is free in a block has a group number of k or more, and mass and count 0. Behind each list is room for all
+    that it can hold.
     """
 
-    bounds: Ints  # (n, 2), or (0, 2) if A is not kept: first block of the list of a state, and its length; behind it is room for all it can hold
+    bounds: Ints  # (n, 2) first block of the list of a state, and its length; (0, 2) if A is not kept
     group: Shorts  # (blocks, 4)
     counts: Shorts  # (blocks, 4) transitions behind the entry
     value: Floats  # (blocks, 2, 4) A and f(A)
