@@ -15,7 +15,7 @@ def searched_alone(chain: MarkovChain, options: Options, n_states: int, beta: fl
     """Search on one worker, whatever engine runs this call; the options have been checked before."""
     import joblib
 
-    # Without this a search within a task of a cluster would ask the whole cluster for help, as all others do.
+    # Not n_jobs=1: a cluster takes no notice of that, so that each search would spread over all of it.
     with joblib.parallel_config(backend="sequential"):
         return searched(options.task(chain, n_states, beta, method), method)
 
