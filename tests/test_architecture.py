@@ -17,6 +17,7 @@ ROOMS = [
     "search",
     "guarantees",
     "aggregation",
+    "distributed",
     "resampling",
     "clustering",
     "comparison",
@@ -32,7 +33,7 @@ ALLOWED_BACK = {
     ("clustering", "plots"),
     ("comparison", "plots"),
 }
-HEAVY = {"numba", "sklearn", "matplotlib", "rich", "joblib", "pandas", "networkx"}
+HEAVY = {"dask", "distributed", "numba", "sklearn", "matplotlib", "rich", "joblib", "pandas", "networkx"}
 
 
 def modules() -> list[Path]:

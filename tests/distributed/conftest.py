@@ -1,30 +1,57 @@
-"""One real cluster of two processes for all tests that need one."""
+"""One real cluster of two processes for all tests of a file; another one after a worker has died."""
 
 import logging
+import os
+from contextlib import ExitStack
 
 import pytest
 
 
-@pytest.fixture(scope="module")
-def started_cluster():
-    from dask.distributed import Client, LocalCluster
+class Clusters:
+    """At most one cluster at a time."""
 
-    with (
-        LocalCluster(
+    def __init__(self):
+        self.open = ExitStack()
+        self.client = None
+
+    def started(self):
+        """A client of a cluster whose two workers both answer."""
+        if self.client is None or not self._is_whole():
+            self.close()
+            self.client = self._start()
+        return self.client
+
+    def _is_whole(self):
+        # Nobody waits for a dead worker to be started again: on a busy machine that may take long, or fail.
+        answers = self.client.run(os.getpid, on_error="return").values()
+        return len(answers) == 2 and all(isinstance(answer, int) for answer in answers)
+
+    def _start(self):
+        from dask.distributed import Client, LocalCluster
+
+        cluster = LocalCluster(
             n_workers=2,
             threads_per_worker=1,
             processes=True,
             dashboard_address=":0",
             scheduler_kwargs={"dashboard": False},
             silence_logs=logging.CRITICAL,
-        ) as cluster,
-        Client(cluster) as client,
-    ):
-        yield client
+        )
+        return self.open.enter_context(Client(self.open.enter_context(cluster)))
+
+    def close(self):
+        self.open.close()
+        self.open, self.client = ExitStack(), None
+
+
+@pytest.fixture(scope="module")
+def clusters():
+    clusters = Clusters()
+    yield clusters
+    clusters.close()
 
 
 @pytest.fixture
-def client(started_cluster):
-    """The cluster with both of its workers: one that an earlier test has killed is awaited."""
-    started_cluster.wait_for_workers(2)
-    return started_cluster
+def client(clusters):
+    """A client of a real cluster of two processes."""
+    return clusters.started()

@@ -74,7 +74,6 @@ def test_paths_and_comparisons(client, chain):
     [
         ("annealing", "klump.search.sequential", "_descent"),
         ("auto", "klump.search.portfolio", "start"),
-        ("auto", "klump.search.portfolio", "improve"),
     ],
 )
 def test_a_killed_worker_changes_nothing(client, chain, tmp_path, method, module, name):
