@@ -26,7 +26,8 @@ def test_import_klump_is_light():
 
 
 @pytest.mark.parametrize(
-    "command", [[], ["info"], ["aggregate"], ["path"], ["grid"], ["score"], ["compare"], ["reproduce"]]
+    "command",
+    [[], ["info"], ["aggregate"], ["path"], ["grid"], ["score"], ["compare"], ["convert"], ["reproduce"]],
 )
 def test_help_is_light(command):
     code = f"from klump.cli import main; main({[*command, '--help']}, standalone_mode=False)"

@@ -34,7 +34,7 @@ _STEPS, _MEMORY = 4, 5
 _MANY = 64  # rounds of joining groups, each of which at least halves those that join
 _HOLDS = 0.01  # a set is a part of its own if a step leaves it with a smaller probability
 _WORK = 2_000_000_000  # entries touched in sparse elimination, some seconds
-_ELIMINATED = 20_000_000  # transitions of a mapped chain that are copied to memory for it, half a gigabyte
+_COPIED = 20_000_000  # most transitions of a mapped chain that are copied to memory if all else fails
 
 
 def stationary_distribution(matrix: Matrix) -> Floats:
@@ -141,10 +141,24 @@ def _iterated(jumps: sparse.csr_array) -> Floats:
     exact = _thinned(jumps, _WORK)
     if exact is not None:
         return exact
-    mass, settled = _fixed_point(partial(_cycle, jumps, 1), mass, 300, patience=50)
+    mass, settled = _settled_slowly(jumps, mass)
     if settled:
         mass, settled = _confirmed(jumps, mass)
     return mass if settled else np.full(n, np.nan)
+
+
+def _settled_slowly(jumps: sparse.csr_array, mass: Floats) -> tuple[Floats, bool]:
+    """Multilevel aggregation, or as much power iteration as it takes if there is no room for that."""
+    if _may_be_copied(jumps):
+        try:
+            return _fixed_point(partial(_cycle, jumps, 1), mass, 300, patience=50)
+        except MemoryError:
+            pass
+    return _fixed_point(partial(_mixed, jumps, 8 * _STEPS), mass, 2000, 50, _MEMORY)
+
+
+def _may_be_copied(jumps: sparse.csr_array) -> bool:
+    return jumps.nnz <= _COPIED or folder_of(jumps) is None
 
 
 def _fixed_point(
@@ -283,8 +297,8 @@ def _flows(
 
 
 def _thinned(jumps: sparse.csr_array, most_work: int) -> Floats | None:
-    """Sparse elimination, if that is affordable; a chain that may not fit in memory is not copied there."""
-    if jumps.nnz > _ELIMINATED and folder_of(jumps) is not None:
+    """Sparse elimination, if that is affordable."""
+    if not _may_be_copied(jumps):
         return None
     from klump.chain.kernels.sparse_elimination import reduced, restored
 

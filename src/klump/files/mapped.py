@@ -65,7 +65,7 @@ def read(path: Path, *, add_up: bool) -> Contents:
         names = None if found is None else validation.state_names(found, n)
         if law is not None:
             validation.supplied_distribution(law, matrix)
-    except InvalidChainError as error:
+    except ValueError as error:  # of SciPy, or about the chain
         raise _damaged(str(error)) from error
     place = np.arange(n) if place is None else place
     return Contents(MarkovChain._restored(matrix, law, names, place, applied))

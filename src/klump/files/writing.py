@@ -75,7 +75,7 @@ def write_mapped(
     ...     for first in range(0, n, size):
     ...         state = np.arange(first, first + size)
     ...         steps = np.concatenate([(state + 1) % n, (state - 1) % n, state])
-    ...         counts = np.repeat([2, 1, 1], size)
+    ...         counts = np.repeat([1, 1, 2], size)
     ...         yield sparse.csr_array((counts, (np.tile(state - first, 3), steps)), shape=(size, n))
     >>> path = getfixture("tmp_path") / "ring.mapped"
     >>> write_mapped(path, ring(1000, 100), normalize=True)

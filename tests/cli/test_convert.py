@@ -1,0 +1,118 @@
+"""``klump convert``."""
+
+import json
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+import klump
+
+
+@pytest.mark.parametrize("output", ["b.mapped", "b.npz", "b.csv", "b.mtx"])
+def test_convert(klump_cli, chain_file, chain, output):
+    result = klump_cli(f"convert chain.csv {output} --normalize")
+    assert result.stdout == "chain.csv: 8 states, 64 transitions\n"
+    assert result.stderr == f"klump: saved {output}\n"
+    back = klump.read_chain(output)
+    assert np.array_equal(back.transition_matrix.toarray(), chain.transition_matrix.toarray())
+    assert back.states == (tuple(range(8)) if output == "b.mtx" else chain.states)
+    result = klump_cli(f"convert chain.csv {output} --normalize")
+    assert result.stderr == f"klump: saved {output}, in place of what was there\n"
+    assert klump_cli(f"convert chain.csv {output} --normalize --quiet").stderr == ""
+
+
+def test_mapped_folder_of_any_name(klump_cli, chain_file, chain):
+    klump_cli("convert chain.csv big --mmap --normalize --stationary")
+    back = klump.read_chain("big")
+    assert np.array_equal(np.load("big/stationary.npy"), chain.stationary_distribution)
+    assert back.states == chain.states
+    klump_cli("convert big chain.npz")
+    assert klump.read_chain("chain.npz").states == chain.states
+
+
+def test_json(klump_cli, chain_file):
+    found = json.loads(klump_cli("convert chain.csv a.mapped --normalize --json").stdout)
+    assert found["schema"] == "klump/conversion/1"
+    assert found["input"]["path"] == "chain.csv"
+    assert found["input"]["n_transitions"] == 64
+    assert found["output"]["path"] == "a.mapped"
+    assert (found["output"]["mapped"], found["output"]["replaced"], found["stationary"]) == (
+        True,
+        False,
+        False,
+    )
+    # Onto itself: the hash is that of what was read, and the law does not change what the chain is.
+    again = json.loads(klump_cli("convert a.mapped a.mapped --stationary --json").stdout)
+    assert again["input"]["sha256"] == again["output"]["sha256"] == found["output"]["sha256"]
+    assert again["output"]["replaced"]
+    changed = json.loads(klump_cli("convert a.mapped a.mapped --restart 0.5 --initial x --json").stdout)
+    assert changed["input"]["sha256"] == found["output"]["sha256"] != changed["output"]["sha256"]
+    assert changed["input"]["applied"] == ["restarted at state 'x' with probability 0.5"]
+
+
+def test_other_commands_use_a_mapped_folder_like_any_file(klump_cli, chain_file):
+    klump_cli("convert chain.csv chain.mapped --normalize --stationary")
+    klump_cli("convert chain.csv chain.npz --normalize")
+    labels = "\n".join("00001111") + "\n"
+    with open("labels.txt", "w") as file:
+        file.write(labels)
+    for command in ("info {}", "score {} labels.txt", "aggregate {} -k 2 --method sequential"):
+        mapped, plain = (
+            json.loads(klump_cli(command.format(f"chain.{kind}") + " --json").stdout)
+            for kind in ("mapped", "npz")
+        )
+        assert set(mapped) == set(plain)
+        assert mapped["input"]["sha256"] != plain["input"]["sha256"]
+        for document in (mapped, plain):
+            document.pop("input")
+        assert mapped == plain
+
+
+def test_ways_out(klump_cli, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    sparse.save_npz("a.npz", sparse.csr_array(np.eye(3, k=1) + np.diag([0, 0, 1.0])), compressed=False)
+    result = klump_cli("convert a.npz a.mapped --restart 0.25 --initial 0")
+    assert result.stdout.splitlines()[1] == "restarted at state 0 with probability 0.25"
+    assert klump.read_chain("a.mapped").is_irreducible
+    result = klump_cli("convert a.npz b.mapped --stationary", status=1)
+    assert result.stderr.startswith("klump: error: a.npz: the chain is not irreducible: absorbing state (2)")
+    assert result.stderr.count("\n") == 1
+    assert not (tmp_path / "b.mapped").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("a.foo", "OUT: the suffix '.foo' is not known"),
+        ("nowhere/a.npz", "OUT: there is no folder 'nowhere'"),
+        ("a.csv --mmap", "--mmap writes a folder, but OUT ends in .csv"),
+        ("a.npz --stationary", "--stationary is for mapped folders"),
+        ("a.npz --initial x", "--initial says where a restart leads"),
+        ("", "Missing argument 'OUT'"),
+    ],
+)
+def test_usage_errors(klump_cli, chain_file, arguments, message):
+    result = klump_cli(f"convert chain.csv {arguments}", status=2)
+    assert message in result.stderr
+    assert result.stdout == ""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("chain.csv a.mapped", "chain.csv: row 0 (state 'a') of the transition matrix sums to "),
+        ("chain.csv a.npy --normalize", "a.npy: a .npy file cannot hold a sparse matrix"),
+        ("chain.csv thesis --mmap --normalize", "thesis: the folder holds something else than a chain"),
+        ("missing.npz a.mapped", "missing.npz: cannot be read: No such file or directory"),
+        ("missing.mapped a.npz", "missing.mapped: cannot be read: No such file or directory"),
+        ("thesis a.npz", "thesis: the suffix '' is not known"),
+    ],
+)
+def test_errors_are_one_line(klump_cli, chain_file, tmp_path, arguments, message):
+    (tmp_path / "thesis").mkdir()
+    (tmp_path / "thesis" / "page.tex").touch()
+    result = klump_cli(f"convert {arguments}", status=1)
+    assert result.stderr.startswith(f"klump: error: {message}")
+    assert result.stderr.count("\n") == 1
+    assert result.stdout == ""

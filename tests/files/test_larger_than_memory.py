@@ -1,0 +1,120 @@
+"""Chains whose transitions take more memory than there is.
+
+A process of its own is allowed less than the transitions of a chain take, after what Python and the compiled kernels
+need. If anything copied them, it would end with a MemoryError.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+import klump
+from klump.files import write_mapped
+
+resource = pytest.importorskip("resource")
+
+N_GROUPS = 5
+# What the process may have on top, as a share of the transitions: probabilities alone are two thirds, columns one.
+SHARE = 0.3
+
+LIMIT = """
+import re, resource, sys
+import numpy as np
+import klump
+from klump.chain import rows
+from klump.files.conversion import convert_chain
+
+rows.TRANSITIONS = 2**15  # blocks as small beside this chain as ordinary ones are beside a really large one
+
+def limit(size):
+    now = int(re.search(r"VmData:\\s+(\\d+)", open("/proc/self/status").read())[1]) * 1024
+    resource.setrlimit(resource.RLIMIT_DATA, (now + int(size), resource.RLIM_INFINITY))
+
+small, large, share = sys.argv[1], sys.argv[2], float(sys.argv[3])
+"""
+
+EVERYTHING = """
+def everything(folder):
+    chain = klump.read_chain(folder + "/chain.mapped")
+    labels = np.arange(chain.n_states) % 5
+    costs = klump.score(chain, labels)
+    answer = klump.Aggregation.from_labels(chain, labels)
+    assert answer.cost == costs.at(0.5) > 0.0
+    entropy = klump.information.entropy(chain.stationary_distribution)
+    assert abs(chain.entropy_rate + chain.redundancy_rate - entropy) < 1e-9
+    assert abs(chain.joint.sum() - 1.0) < 1e-9
+    assert 0.0 < answer.bisimulation.epsilon < 1.0
+    assert not chain.is_reversible and not klump.is_lumpable(chain, labels)
+    klump.write_chain(chain, folder + "/copy.mapped")
+    other = convert_chain(folder + "/chain.npz", folder + "/other.mapped", restart=0.1, initial=0, restrict="largest")
+    assert other.n_states == chain.n_states and other.stationary_distribution[0] > 0.1
+    return chain
+
+everything(small)  # everything is imported and compiled now
+chain = klump.read_chain(large + "/chain.mapped")
+size = chain.n_transitions * 12
+del chain
+limit(share * size)
+everything(large)
+print("done", size)
+"""
+
+COPIED = """
+chain = klump.read_chain(large + "/chain.mapped")
+limit(share * chain.n_transitions * 12)
+try:
+    klump.MarkovChain(chain.transition_matrix)
+except MemoryError:
+    print("no room")
+"""
+
+
+def blocks(n, degree, size, rng):
+    """Rows of a chain of groups, to which nine in ten transitions keep; each state also leads to the next one."""
+    for first in range(0, n, size):
+        row = np.arange(first, min(first + size, n))
+        inside = N_GROUPS * rng.integers(n // N_GROUPS, size=(len(row), degree)) + (row % N_GROUPS)[:, None]
+        inside[:, ::10] = rng.integers(n, size=(len(row), -(-degree // 10)))
+        inside[:, 0], inside[:, 1] = (row + 1) % n, row
+        ends = np.arange(len(row) + 1) * degree
+        yield sparse.csr_array((1.0 - rng.random(inside.size), inside.ravel(), ends), shape=(len(row), n))
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory):
+    """A small chain, with more states than elimination takes, and one of several million transitions."""
+    rng = np.random.default_rng(0)
+    folders = []
+    for n, degree in ((2500, 20), (20_000, 200)):
+        folders.append(tmp_path_factory.mktemp("chains"))
+        write_mapped(folders[-1] / "chain.mapped", blocks(n, degree, 1000, rng), normalize=True)
+        klump.write_chain(klump.read_chain(folders[-1] / "chain.mapped"), folders[-1] / "chain.npz")
+    return folders
+
+
+def run(code, folders):
+    return subprocess.run(
+        [sys.executable, "-c", LIMIT + code, *map(str, folders), str(SHARE)],
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux limits what is not mapped from files")
+def test_larger_than_memory(folders):
+    result = run(EVERYTHING, folders)
+    assert result.returncode == 0, result.stderr
+    assert int(result.stdout.split()[1]) > 4e7
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux limits what is not mapped from files")
+def test_limit_is_one(folders):
+    """A copy of the transitions does not fit within the limit."""
+    result = run(COPIED, folders)
+    assert result.stdout == "no room\n", result.stderr
