@@ -172,7 +172,7 @@ def grid(rng, length=11):
     return P
 
 
-def ring(rng, length=400):
+def slow_ring(rng, length=400):
     P = np.zeros((length, length))
     for step in (1, -1):
         P[np.arange(length), (np.arange(length) + step) % length] = 0.1 + rng.random(length)
@@ -334,7 +334,7 @@ def test_a_ring_that_hardly_turns_is_not_taken_for_reversible(limit_lowered, mon
 
 
 @pytest.mark.parametrize(
-    ("chain", "method"), [(ring, "_thinned"), (trap, "_parts_weighted"), (tandem_queue, "_cycle")]
+    ("chain", "method"), [(slow_ring, "_thinned"), (trap, "_parts_weighted"), (tandem_queue, "_cycle")]
 )
 def test_each_method_finds_its_chains(chain, method, limit_lowered, monkeypatch, rng):
     P = chains.normalized(chain(rng))

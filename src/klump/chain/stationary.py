@@ -29,8 +29,8 @@ _BALANCED = 1e-11  # misfit of detailed balance that is put down to rounding
 _ACCURATE = 1e-13  # relative change, or estimated relative error, at which an iteration is done
 _RESIDUAL = 1e-10
 _COUNTS = 1e-290  # smaller masses have lost digits, and cannot settle
-_DAMPING = 0.2  # part of the mass that stays in a step of power iteration, against periodicity
-_STEPS, _MEMORY = 4, 5
+_DAMPING = 0.1  # part of the mass that stays in a step of power iteration, against periodicity
+_STEPS, _MEMORY = 3, 6
 _MANY = 64  # rounds of joining groups, each of which at least halves those that join
 _HOLDS = 0.01  # a set is a part of its own if a step leaves it with a smaller probability
 _WORK = 2_000_000_000  # entries touched in sparse elimination, some seconds
@@ -154,7 +154,7 @@ def _settled_slowly(jumps: sparse.csr_array, mass: Floats) -> tuple[Floats, bool
             return _fixed_point(partial(_cycle, jumps, 1), mass, 300, patience=50)
         except MemoryError:
             pass
-    return _fixed_point(partial(_mixed, jumps, 8 * _STEPS), mass, 2000, 50, _MEMORY)
+    return _fixed_point(partial(_mixed, jumps, 10 * _STEPS), mass, 2000, 50, _MEMORY)
 
 
 def _may_be_copied(jumps: sparse.csr_array) -> bool:
@@ -267,7 +267,7 @@ def _common(block: sparse.csr_array, rare: float) -> sparse.csr_array:
 
 def _disaggregated(jumps: sparse.csr_array, labels: NDArray[np.int32], n_parts: int, mass: Floats) -> Floats:
     """One round of aggregation-disaggregation: weigh the parts against each other, then mix again."""
-    return _mixed(jumps, 8 * _STEPS, _reweighted(jumps, mass, labels, n_parts, _solve))
+    return _mixed(jumps, 10 * _STEPS, _reweighted(jumps, mass, labels, n_parts, _solve))
 
 
 def _reweighted(

@@ -7,11 +7,11 @@ again: it travels once, and nothing is lost as long as the scheduler lives.
 
 from __future__ import annotations
 
-import hashlib
 import pickle
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
+from uuid import uuid4
 
 from klump.threads import one_thread
 
@@ -48,10 +48,10 @@ class Held:
 
 
 def hold(client: Any, value: Any) -> Any:
-    """Give a cluster a value for as long as the future lives; equal values are the same task."""
-    packed = Packed(value)
+    """Give a cluster a value for as long as the future lives."""
     with unwarned():
-        return client.submit(Value.of, packed, key=f"klump-value-{packed.digest()}")
+        # By a new name each time: to ask again for what is just being forgotten confuses workers.
+        return client.submit(Value.of, Packed(value), key=f"klump-value-{uuid4().hex}")
 
 
 class Packed:
@@ -65,22 +65,23 @@ class Packed:
     __slots__ = ("_parts", "_pickled")
 
     def __init__(self, value: Any) -> None:
-        buffers: list[pickle.PickleBuffer] = []
-        self._pickled = pickle.dumps(value, protocol=5, buffer_callback=buffers.append)
-        raw = [buffer.raw() for buffer in buffers]
+        self._pickled, raw = _taken_apart(value)
         self._parts = [bytes(part) if part.readonly else bytearray(part) for part in raw]
+
+    def __len__(self) -> int:
+        return len(self._pickled) + sum(len(part) for part in self._parts)
 
     def unpacked(self) -> Any:
         """The value; each time another one, as far as it can be written to."""
         parts = [bytearray(part) if isinstance(part, bytearray) else part for part in self._parts]
         return pickle.loads(self._pickled, buffers=parts)
 
-    def digest(self) -> str:
-        """Name of the value: equal for equal ones."""
-        digest = hashlib.sha256(self._pickled)
-        for part in self._parts:
-            digest.update(part)
-        return digest.hexdigest()
+
+def _taken_apart(value: Any) -> tuple[bytes, list[memoryview]]:
+    """A value as bytes, without its arrays, and these, not copied."""
+    buffers: list[pickle.PickleBuffer] = []
+    pickled = pickle.dumps(value, protocol=5, buffer_callback=buffers.append)
+    return pickled, [buffer.raw() for buffer in buffers]
 
 
 class Value:
@@ -93,6 +94,11 @@ class Value:
     def of(cls, packed: Packed) -> Value:
         """Unpack it."""
         return cls(packed.unpacked())
+
+    def __sizeof__(self) -> int:
+        # Dask asks for it: work goes to where most of what it needs is.
+        pickled, arrays = _taken_apart(self.value)
+        return len(pickled) + sum(array.nbytes for array in arrays)
 
     def __reduce__(self) -> tuple[Any, tuple[Packed]]:
         return Value.of, (Packed(self.value),)

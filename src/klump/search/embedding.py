@@ -13,6 +13,7 @@ from scipy import sparse
 
 from klump.chain.validation import Matrix
 from klump.search.descent import without_empty_groups
+from klump.search.kernels.tables import Problem
 from klump.search.method import Labels, Task
 
 Singles = NDArray[np.float32]
@@ -52,15 +53,20 @@ def coordinates(task: Task, width: int, rng: np.random.Generator) -> Singles:
     return vectors
 
 
-def within_groups(task: Task, labels: Labels, n_groups: int, rng: np.random.Generator) -> Floats:
+def within_groups(problem: Problem, labels: Labels, n_groups: int, rng: np.random.Generator) -> Floats:
     """One coordinate by which states differ from the mean of their group, and that P hardly shrinks."""
-    matrix, mu = task.chain.transition_matrix, task.chain.stationary_distribution
+    mu = problem.mu
+    joint: Matrix = problem.rows
+    if not problem.rows.size:
+        parts = problem.out_mass, problem.out_indices, problem.out_indptr
+        joint = sparse.csr_array(parts, shape=(mu.size, mu.size))
     mass = np.bincount(labels, weights=mu, minlength=n_groups)
     vector = rng.standard_normal(mu.size)
     for _ in range(_SPLIT_POWERS):
-        vector = matrix @ vector
-        vector -= (np.bincount(labels, weights=mu * vector, minlength=n_groups) / mass)[labels]
-        vector /= np.sqrt(mu @ vector**2) or 1.0
+        weighted = joint @ vector
+        weighted -= mu * (np.bincount(labels, weights=weighted, minlength=n_groups) / mass)[labels]
+        vector = weighted / mu
+        vector /= np.sqrt(weighted @ vector) or 1.0
     return np.asarray(vector)
 
 

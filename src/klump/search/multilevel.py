@@ -7,20 +7,22 @@ collapse to a trivial answer, and sweeps there are the cheapest. The target come
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import reduce
+from dataclasses import replace
+from functools import cached_property, reduce
 from itertools import cycle
 
 import numpy as np
+from numpy.typing import NDArray
 
 from klump.search.agglomerative import Merging, groups_after
-from klump.search.descent import TOLERANCE, combined, random_labels, scored, without_empty_groups
+from klump.search.descent import TOLERANCE, combined, random_labels, without_empty_groups
 from klump.search.embedding import embedded, within_groups
-from klump.search.kernels.tables import Table
+from klump.search.kernels.tables import Problem, Table
 from klump.search.method import EQUAL, Found, Labels, Task, best_until_interrupted, better
-from klump.search.problem import make_table, make_work
+from klump.search.problem import make_problem, make_table, make_work
 
 _KEY = 6
-_CYCLES, _PAIR_SWEEPS, _FREE_SWEEPS, _DRAWN_SWEEPS = 8, 3, 2, 4
+_CYCLES, _PAIR_SWEEPS, _FREE_SWEEPS, _DRAWN_SWEEPS = 8, 2, 2, 4
 # A cycle was worth it if the cost fell by more than this share; after a larger fall the first start is not trusted.
 _GAIN, _UNSURE = 1e-5, 1e-4
 _MIDDLE = 0.5
@@ -35,7 +37,11 @@ def multilevel(task: Task) -> Found:
 
 
 class _Search:
-    """State of one run; ``best`` is judged by the target's cost."""
+    """State of one run; ``best`` is judged by the target's cost.
+
+    States are renumbered by what P shows of their groups, so that what is looked at together lies together. All
+    labels are in that order, but those of ``best``.
+    """
 
     def __init__(self, task: Task) -> None:
         self.task = task
@@ -43,9 +49,23 @@ class _Search:
         self.best: Found | None = None
         self.steps = 0
 
+    @cached_property
+    def _shown(self) -> Labels:
+        """Groups, a few more than asked for, in the order of the chain."""
+        return embedded(self.task, self._more(), self.task.rng(_KEY, 1))
+
+    @cached_property
+    def _order(self) -> NDArray[np.int64]:
+        n = self._shown.size
+        return np.argsort(self._shown, kind="stable") if self.task.chain.is_sparse else np.arange(n)
+
+    @cached_property
+    def _problem(self) -> Problem:
+        return make_problem(self.task.chain, self._order) if self.task.chain.is_sparse else self.task.problem
+
     def run(self) -> None:
         """Starts, then cycles of splitting and merging until two in a row are in vain, then the target."""
-        rng = self.task.rng(_KEY)
+        rng = self.task.rng(_KEY, 2)
         current, in_vain = self._started(rng)
         splits = cycle([self._split_by_links, self._split_by_vector])
         for _ in range(_CYCLES if self._can_split() else 0):
@@ -57,7 +77,7 @@ class _Search:
         settled = self._settle(current.labels, self.k, self.task.beta, to_the_end=True)
         assert self.best is not None
         if settled.cost <= self.best.cost + EQUAL:
-            self.best = settled
+            self.best = self._in_order_of_chain(settled)
         self._report()
 
     def _started(self, rng: np.random.Generator) -> tuple[Found, int]:
@@ -65,8 +85,9 @@ class _Search:
 
         Also how many cycles were in vain.
         """
-        found = [] if self.task.initial is None else [self._kept(self._settle(self.task.initial, self.k))]
-        shown = self._kept(self._settle(self._merged(embedded(self.task, self._more(), rng)), self.k))
+        given = [] if self.task.initial is None else [self.task.initial[self._order]]
+        found = [self._kept(self._settle(labels, self.k)) for labels in given]
+        shown = self._kept(self._settle(self._merged(self._shown[self._order]), self.k))
         is_sure = False
         if self._can_split():
             before = shown.cost
@@ -99,7 +120,7 @@ class _Search:
 
     def _split_by_vector(self, labels: Labels, rng: np.random.Generator) -> Labels:
         """Split groups by what P says of their members beyond their group."""
-        beyond = within_groups(self.task, labels, self.k, rng)
+        beyond = within_groups(self._problem, labels, self.k, rng)
         return (2 * labels + (beyond > 0.0)).astype(np.int32)
 
     def _split_by_links(self, labels: Labels, rng: np.random.Generator) -> Labels:
@@ -107,11 +128,11 @@ class _Search:
         from klump.search.kernels import descent as kernels
 
         halves = (2 * labels + rng.integers(0, 2, labels.size)).astype(np.int32)
-        table = make_table(self.task.problem, halves, 2 * self.k)
-        kernels.build(self.task.problem, table)
+        table = make_table(self._problem, halves, 2 * self.k)
+        kernels.build(self._problem, table)
         work = make_work(2 * self.k)
         for _ in range(_PAIR_SWEEPS):
-            kernels.sweep(self.task.problem, table, work, 1.0, table.everyone, TOLERANCE, True, True)
+            kernels.sweep(self._problem, table, work, 1.0, table.everyone, TOLERANCE, True, True)
         return table.labels
 
     def _merged(self, labels: Labels) -> Labels:
@@ -147,15 +168,15 @@ class _Search:
         from klump.search.kernels import descent as kernels
 
         task, n = self.task, labels.size
-        queue = not task.problem.columns.size
-        table, work = make_table(task.problem, labels, k, lists=beta != _MIDDLE, queue=queue), make_work(k)
+        queue = not self._problem.columns.size
+        table, work = make_table(self._problem, labels, k, lists=beta != _MIDDLE, queue=queue), make_work(k)
         everyone = order = table.everyone
-        cost = combined(kernels.build(task.problem, table), beta) + task.offset(beta)
+        cost = combined(kernels.build(self._problem, table), beta) + task.offset(beta)
         trace, stale, budget = [cost], 0, min(sweeps, task.max_sweeps) * n
-        while budget > 0:
+        while 2 * budget > order.size:
             budget -= order.size
             table.waiting[:] = 0
-            moves, change = kernels.sweep(task.problem, table, work, beta, order, TOLERANCE, False, False)
+            moves, change = kernels.sweep(self._problem, table, work, beta, order, TOLERANCE, False, False)
             stale += moves
             cost += change
             trace.append(cost)
@@ -163,15 +184,29 @@ class _Search:
             if proven or (moves < _SETTLED * n and not to_the_end):
                 break
             order = np.flatnonzero(table.waiting) if queue and moves else everyone
-        cost = combined(kernels.build(task.problem, table), beta) + task.offset(beta)
-        trace[-1] = cost
+        if stale > n or to_the_end:
+            # So that rounding cannot pile up.
+            trace[-1] = combined(kernels.build(self._problem, table), beta) + task.offset(beta)
         return table, trace
 
     def _kept(self, found: Found) -> Found:
         """Remember the best by the target's cost."""
-        self.best = better(self.best, found if self.task.beta == _MIDDLE else scored(self.task, found.labels))
+        from klump.search.kernels import descent as kernels
+
+        beta, at_target = self.task.beta, found
+        if beta != _MIDDLE:
+            table = make_table(self._problem, found.labels, self.k)
+            cost = combined(kernels.build(self._problem, table), beta) + self.task.offset(beta)
+            at_target = replace(found, cost=cost, trace=(cost,))
+        if self.best is None or at_target.cost < self.best.cost - EQUAL:
+            self.best = self._in_order_of_chain(at_target)
         self._report()
         return found
+
+    def _in_order_of_chain(self, found: Found) -> Found:
+        labels = np.empty_like(found.labels)
+        labels[self._order] = found.labels
+        return replace(found, labels=labels)
 
     def _report(self) -> None:
         assert self.best is not None

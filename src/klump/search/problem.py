@@ -19,10 +19,14 @@ _CACHE_LINE = 64
 _DENSE_SHARE = 0.25
 
 
-def make_problem(chain: MarkovChain) -> Problem:
-    """Lay the joint law out by columns. Arrays are read-only, so that every backend compiles the same kernels."""
+def make_problem(chain: MarkovChain, order: NDArray[np.int64] | None = None) -> Problem:
+    """Lay the joint law out by columns. Arrays are read-only, so that every backend compiles the same kernels.
+
+    The states of a sparse chain are taken in the ``order`` that is given: whoever is looked at together had better
+    lie together.
+    """
     n = chain.n_states
-    joint = chain.joint
+    joint, mu = chain.joint, chain.stationary_distribution
     nothing = np.zeros((0, 0))
     if not sparse.issparse(joint) and np.count_nonzero(joint) >= _DENSE_SHARE * n * n:
         rows, columns = joint, np.ascontiguousarray(joint.T)
@@ -34,6 +38,8 @@ def make_problem(chain: MarkovChain) -> Problem:
         if not by_row.data.all():
             by_row = by_row.copy()
             by_row.eliminate_zeros()
+        if order is not None:
+            by_row, mu = _reordered(by_row, order), mu[order]
         by_column = sparse.csc_array(by_row)
         loops = by_column.diagonal()
     problem = Problem(
@@ -41,16 +47,24 @@ def make_problem(chain: MarkovChain) -> Problem:
         columns,
         by_column.indptr.astype(np.int64),
         by_column.indices.astype(np.int32),
-        np.stack([by_column.data, information.xlog2x(by_column.data)], axis=1),
+        by_column.data,
+        information.xlog2x(by_column.data),
         by_row.indptr.astype(np.int64),
         by_row.indices.astype(np.int32, copy=False),
         by_row.data,
         np.asarray(loops, dtype=np.float64),
-        chain.stationary_distribution,
+        mu,
     )
     for array in problem:
         array.flags.writeable = False
     return problem
+
+
+def _reordered(by_row: sparse.csr_array, order: NDArray[np.int64]) -> sparse.csr_array:
+    place = np.empty(order.size, dtype=by_row.indices.dtype)
+    place[order] = np.arange(order.size)
+    taken = by_row[order]
+    return sparse.csr_array((taken.data, place[taken.indices], taken.indptr), shape=taken.shape)
 
 
 def make_table(

@@ -55,7 +55,7 @@ def into_sums(problem: Problem, order: Ints, begin: int, end: int, out: Floats) 
             else:
                 for p in range(problem.indptr[x], problem.indptr[x + 1]):
                     i = problem.indices[p]
-                    mass[i] += problem.mass[p, 0]
+                    mass[i] += problem.mass[p]
                     new = _f(mass[i])
                     total += new - mass_f[i]
                     mass_f[i] = new
@@ -96,7 +96,7 @@ def _collect(problem: Problem, where: Shorts, x: int, links: Links) -> int:
     for p in range(problem.out_indptr[x], problem.out_indptr[x + 1]):
         n_touched = _add(links, 0, where[problem.out_indices[p]], problem.out_mass[p], n_touched)
     for p in range(problem.indptr[x], problem.indptr[x + 1]):
-        n_touched = _add(links, 1, where[problem.indices[p]], problem.mass[p, 0], n_touched)
+        n_touched = _add(links, 1, where[problem.indices[p]], problem.mass[p], n_touched)
     return n_touched
 
 

@@ -60,6 +60,8 @@ _FEW_MEMBERS = 8
 # With more groups than this, those that a state has nothing to do with are bounded all at once; but if more than so
 # many groups then had to be priced, one by one after all.
 _MANY_GROUPS, _MANY_PRICES = 128, 8
+# How many transitions in advance a label is asked for.
+_AHEAD = 32
 
 
 @njit(**PART)
@@ -278,12 +280,13 @@ def build(problem: Problem, table: Table) -> tuple[float, float, float]:
                 flow.mass[k + labels[i], z] += dense.into[z, i]
                 flow.counts[labels[i], z] += dense.into_count[z, i]
     elif _has_no_lists(problem, table):
-        into_total = 0.0
+        into_total, last = 0.0, problem.out_indices.size - 1
         for i in range(n):
             for p in range(problem.out_indptr[i], problem.out_indptr[i + 1]):
-                z = np.int64(labels[problem.out_indices[p]])
-                flow.mass[k + labels[i], z] += problem.out_mass[p]
-                flow.counts[labels[i], z] += 1
+                prefetch(labels, np.uint64(problem.out_indices[min(p + _AHEAD, last)]))
+                to = np.int64(labels[problem.out_indices[p]])
+                flow.mass[k + labels[i], to] += problem.out_mass[p]
+                flow.counts[labels[i], to] += 1
     else:
         into_total = _build_lists(problem, table)
         for i in range(n):
@@ -349,7 +352,7 @@ def _collect_flow(problem: Problem, table: Table, x: int, work: Work) -> tuple[i
                 if count[1, z] == 0:
                     groups[1, n_in] = z
                     n_in += 1
-                mass[1, z] += problem.mass[p, 0]
+                mass[1, z] += problem.mass[p]
                 count[1, z] += 1
     if loop > 0.0:
         mass[0, home] -= loop
@@ -643,7 +646,7 @@ def _into_lists(problem: Problem, table: Table, x: int, work: Work) -> None:
     work.into[:] = 0.0
     filled, constant = np.uint64(0), 0.0
     for p in range(problem.indptr[x], problem.indptr[x + 1]):
-        i, mass, mass_f = np.uint64(problem.indices[p]), problem.mass[p, 0], problem.mass[p, 1]
+        i, mass, mass_f = np.uint64(problem.indices[p]), problem.mass[p], problem.mass_f[p]
         constant += mass_f
         first = np.uint64(lists.bounds[i, 0])
         for b in range(first, first + np.uint64((lists.bounds[i, 1] + 3) >> 2)):
@@ -662,7 +665,7 @@ def _into_pair(problem: Problem, table: Table, x: int, only: int, work: Work) ->
     home, lists = table.labels[x], table.lists
     change_home, change_other = 0.0, 0.0
     for p in range(problem.indptr[x], problem.indptr[x + 1]):
-        i, mass, mass_f = problem.indices[p], problem.mass[p, 0], problem.mass[p, 1]
+        i, mass, mass_f = problem.indices[p], problem.mass[p], problem.mass_f[p]
         change_home += mass_f
         for e in range(lists.bounds[i, 1]):
             b, place = lists.bounds[i, 0] + (e >> 2), e & 3
@@ -798,7 +801,7 @@ def _move_dense(problem: Problem, table: Table, beta: float, x: int, home: int, 
 def _move_lists(problem: Problem, table: Table, x: int, home: int, y: int, work: Work) -> None:
     lists, places, argument, k, m = table.lists, work.places, work.buffer[0], table.size.size, 0
     for p in range(problem.indptr[x], problem.indptr[x + 1]):
-        i, mass, mass_f = np.int64(problem.indices[p]), problem.mass[p, 0], problem.mass[p, 1]
+        i, mass, mass_f = np.int64(problem.indices[p]), problem.mass[p], problem.mass_f[p]
         for place in _swap_in_list(lists, i, home, y, mass, mass_f, k):
             if place >= 0:
                 places[m] = place
@@ -850,21 +853,29 @@ def _call_neighbours(problem: Problem, table: Table, x: int) -> None:
 
 @njit(**PART)
 def _prefetch(problem: Problem, table: Table, order: Ints, j: int) -> None:
-    """Ask for the lists that the next state needs, and for where those of the one after it begin."""
+    """Ask for what the next states need: the lists that lead to them, or the labels of their neighbours."""
     lists, last = table.lists, order.size - 1
-    if problem.columns.size == 0 and lists.bounds.shape[0] > 0:
-        x = order[min(j + 2, last)]
+    if problem.columns.size > 0:
+        return
+    if lists.bounds.shape[0] == 0:
+        x = order[min(j + 4, last)]
         for p in range(problem.indptr[x], problem.indptr[x + 1]):
-            prefetch(lists.bounds, np.uint64(problem.indices[p]))
-        x = order[min(j + 1, last)]
-        for p in range(problem.indptr[x], problem.indptr[x + 1]):
-            i = np.uint64(problem.indices[p])
-            first, more = np.uint64(lists.bounds[i, 0]), np.uint64((lists.bounds[i, 1] - 1) >> 2)
-            prefetch(lists.group, first)
-            # Most lists have at most three blocks.
-            prefetch(lists.value, first)
-            prefetch(lists.value, first + (more >> np.uint64(1)))
-            prefetch(lists.value, first + more)
+            prefetch(table.labels, np.uint64(problem.indices[p]))
+        for p in range(problem.out_indptr[x], problem.out_indptr[x + 1]):
+            prefetch(table.labels, np.uint64(problem.out_indices[p]))
+        return
+    x = order[min(j + 2, last)]
+    for p in range(problem.indptr[x], problem.indptr[x + 1]):
+        prefetch(lists.bounds, np.uint64(problem.indices[p]))
+    x = order[min(j + 1, last)]
+    for p in range(problem.indptr[x], problem.indptr[x + 1]):
+        i = np.uint64(problem.indices[p])
+        first, more = np.uint64(lists.bounds[i, 0]), np.uint64((lists.bounds[i, 1] - 1) >> 2)
+        prefetch(lists.group, first)
+        # Most lists have at most three blocks.
+        prefetch(lists.value, first)
+        prefetch(lists.value, first + (more >> np.uint64(1)))
+        prefetch(lists.value, first + more)
 
 
 @njit(**KERNEL)

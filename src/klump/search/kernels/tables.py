@@ -27,7 +27,8 @@ class Problem(NamedTuple):
     columns: Floats  # (n, n) J transposed, or (0, 0)
     indptr: Ints  # (n + 1,) sparse layout: column x is indices[indptr[x]:indptr[x+1]]
     indices: Shorts
-    mass: Floats  # (m, 2) J and f(J) of each transition
+    mass: Floats  # (m,) J of each transition
+    mass_f: Floats  # (m,) f(J)
     out_indptr: Ints  # (n + 1,) sparse layout: row i is out_indices[out_indptr[i]:out_indptr[i+1]]
     out_indices: Shorts
     out_mass: Floats  # (m,)
