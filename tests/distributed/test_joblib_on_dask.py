@@ -14,7 +14,7 @@ from scipy import sparse
 import klump
 from killing import arm, deadly_square, disarm
 from klump.experiments.trials import Settings, run_pieces
-from klump.search.cluster import Held, active_client, hold
+from klump.search.cluster import Held, Value, active_client, hold
 from klump.search.method import Task, run_all
 from klump.sources.random_chains import block_chain
 
@@ -106,9 +106,14 @@ def test_what_calls_share_is_sent_once(client, chain):
     held, value = Held(), (np.arange(1000.0), "text")
     first, second = held.future(client, value), held.future(client, value)
     assert first is second
-    assert hold(client, (np.arange(1000.0), "text")).key == first.key
-    assert hold(client, (np.arange(1001.0), "text")).key != first.key
+    assert first.result().value[1] == "text"
     assert pickle.loads(pickle.dumps(held)).future(client, value) is not first
+
+
+def test_dask_knows_how_large_values_are():
+    from dask.sizeof import sizeof
+
+    assert 80_000 <= sizeof(Value({"large": np.zeros(10_000)})) < 81_000
 
 
 def test_arrays_arrive_as_they_were(client):

@@ -106,7 +106,7 @@ def test_a_block_knows_only_states_that_it_has_to_do_with():
     ]
     assert labels_in[2].tolist() == [0, 1, 2, 0, 1, 2]
     # Moves of other states are no concern of a block.
-    moves = Moves(np.array([5, 11]), np.array([0, 0], dtype=np.int32), np.zeros(2, dtype=np.int32), 1)
+    moves = Moves(np.array([5, 11]), np.array([0, 0], dtype=np.int32), np.zeros(2, dtype=np.int8), 1)
     assert steps.moved(blocks[2], labels_in[2], moves, 0).tolist() == [0, 1, 2, 0, 1, 0]
 
 

@@ -35,7 +35,7 @@ class Transitions:
     def bounds(self, n_blocks: int) -> list[int]:
         """First state of each block, and the number of states: about as many transitions in each block."""
         ends = np.linspace(0, int(self.indptr[-1]), n_blocks + 1)[1:-1]
-        inner = np.searchsorted(self.indptr, ends)
+        inner = np.searchsorted(self.indptr, ends.astype(self.indptr.dtype))
         return [int(bound) for bound in np.unique([0, *inner, self.n_states])]
 
     def block(self, first: int, last: int) -> Block:
@@ -71,13 +71,21 @@ class Transitions:
         for begin in range(0, self.indices.size, _CHUNK):
             indices = np.asarray(self.indices[begin : begin + _CHUNK])
             places = np.flatnonzero((indices >= first) & (indices < last))
-            source = np.searchsorted(self.indptr, begin + places, side="right") - 1
+            source = self._rows(begin, begin + indices.size, begin + places)
             mass = self.stationary[source] * self.data[begin + places]
             found.append((source, indices[places].astype(np.int64) - first, mass))
         if not found:
             found.append((np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64), np.zeros(0)))
         source, column, mass = (np.concatenate(parts) for parts in zip(*found, strict=True))
         return source, column, mass
+
+    def _rows(self, begin: int, end: int, places: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Rows of transitions that lie between begin and end."""
+        kind = self.indptr.dtype.type  # a number of another kind would have all ends of rows copied
+        first = int(np.searchsorted(self.indptr, kind(begin), side="right")) - 1
+        last = int(np.searchsorted(self.indptr, kind(end), side="left"))
+        ends = np.asarray(self.indptr[first : last + 1], dtype=np.int64)
+        return first + np.searchsorted(ends, places, side="right") - 1
 
 
 def _quanta(mass: NDArray[np.float64]) -> NDArray[np.int64]:
@@ -107,8 +115,8 @@ def of_folder(folder: Path) -> Transitions:
         stationary = np.load(folder / "stationary.npy", mmap_mode="r", allow_pickle=False)
     except (OSError, ValueError):
         raise FileFormatError(
-            f"{folder}: stationary.npy is missing; let chain.stationary_distribution be computed before the chain is "
-            "written"
+            f"{folder}: stationary.npy is missing; write the folder again with klump convert --stationary, or after "
+            "chain.stationary_distribution has been asked for"
         ) from None
     return Transitions(data, indices, indptr, stationary)
 

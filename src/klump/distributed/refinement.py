@@ -252,7 +252,7 @@ def _in_sets(proposals: Proposals) -> tuple[Moves, Ints]:
         halves.append(-(-halves[-1] // 2))
     count = np.array(halves)
     levels = np.searchsorted(-count, -np.arange(number), side="left") - 1
-    moves = Moves(proposals.states, proposals.targets, levels.astype(np.int32), len(halves))
+    moves = Moves(proposals.states, proposals.targets, levels.astype(np.int8), len(halves))
     return moves, count
 
 

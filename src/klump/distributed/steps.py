@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from klump.distributed.kernels.tables import Block, Groups, Ints, Prices, Shorts, Work
 
@@ -21,7 +22,7 @@ class Moves(NamedTuple):
 
     states: Ints
     targets: Shorts
-    levels: Shorts  # a state moves in the sets with this number or less
+    levels: NDArray[np.int8]  # a state moves in the sets with this number or less
     n_levels: int
 
 
