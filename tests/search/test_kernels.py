@@ -520,3 +520,36 @@ def sparse_matrix(n, degree, rng):
         rng.exponential(size=n * degree) ** 3
     )
     return chains.normalized(P)
+
+
+@given(seed=chains.seeds)
+def test_with_many_groups_bounds_from_links_alone_hold_and_choose_the_same(seed):
+    rng = np.random.default_rng(seed)
+    n, k = 60, int(rng.integers(5, 30))
+    P, labels = sparse_matrix(n, 2, rng), chains.random_labels(n, k, rng)
+    search = Search(P, labels, k, "flows")
+    for x in rng.choice(n, 5, replace=False):
+        prices = search.gains(0.5, x)
+        leave, *links = descent._leave(search.problem, search.table, 0.5, x, -1, search.work)
+        elsewhere = descent._bound_links(search.problem, search.table, x, search.work, *links)
+        linked = {int(y) for side in range(2) for y in search.work.groups[side, : links[side]]}
+        bounds = leave + np.array([search.work.gain[y] if y in linked else elsewhere for y in range(k)])
+        descent._forget_flow(search.work, *links)
+        others = np.arange(k) != labels[x]
+        assert (bounds[others] <= prices[others] + 1e-12).all()
+
+
+def test_more_groups_than_are_bounded_one_by_one(rng):
+    P = sparse_matrix(400, 2, rng)
+    k = descent._MANY_GROUPS + 40
+    labels = chains.random_labels(400, k, rng)
+    many, literal = Search(P, labels, k, "flows"), Search(P, labels, k, "lists")
+    for x in range(400):
+        gains = literal.gains(0.5, x)
+        expected = (
+            int(np.argmin(gains)) if gains.min() < -1e-12 and np.sum(labels == labels[x]) > 1 else labels[x]
+        )
+        many.sweep(0.5, [x])
+        assert many.labels[x] == expected
+        literal.table.labels[x] = labels[x] = many.labels[x]
+        descent.build(literal.problem, literal.table)

@@ -28,7 +28,7 @@ _GAIN, _UNSURE = 1e-5, 1e-4
 _MIDDLE = 0.5
 # A search has settled when less than this share of the states moves.
 _SETTLED = 0.002
-_MOST_GROUPS = 300
+_MOST_GROUPS = 3000
 
 
 def multilevel(task: Task) -> Found:

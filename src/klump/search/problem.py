@@ -86,6 +86,7 @@ def make_table(
         np.array(labels, dtype=np.int32),
         np.zeros(k, dtype=np.int64),
         np.zeros((3, _width(k))),
+        np.zeros(1),
         Dense(
             np.zeros(dense_shape),
             np.zeros(dense_shape),

@@ -127,6 +127,7 @@ def _set_nu(table: Table, y: int, mass: float) -> None:
     table.nu[MASS, y] = mass
     table.nu[LOG, y] = fast_log2(max(mass, _SMALLEST))
     table.nu[INVERSE, y] = 1.0 / max(mass, _SMALLEST)
+    table.lightest[0] = min(table.lightest[0], mass)
 
 
 @njit(**PART)
@@ -296,6 +297,7 @@ def build(problem: Problem, table: Table) -> tuple[float, float, float]:
                 flow.counts[labels[i], lists.group[b, place]] += lists.counts[b, place]
     flow.least[:] = np.inf
     flow.most[:] = 0.0
+    table.lightest[0] = np.inf
     flow_total, nu_total = 0.0, 0.0
     for y in range(k):
         _set_nu(table, y, table.nu[MASS, y])
@@ -496,8 +498,8 @@ def _bound_everywhere(flow: Flow, loop: float, exact: bool, work: Work, n_out: i
 
 
 @njit(**PART)
-def _bound_where_linked(flow: Flow, loop: float, work: Work, n_out: int, n_in: int) -> None:
-    """Do the same one by one for the groups that the state leads to or comes from, and at once for all others.
+def _most_change(flow: Flow, loop: float, work: Work, n_out: int, n_in: int) -> float:
+    """Bound what sum f(B) gains for all groups that the collected state has no link with at once.
 
     ``f(b + r) - f(b)`` grows with b, so the largest entry of a row bounds the whole row.
     """
@@ -507,8 +509,13 @@ def _bound_where_linked(flow: Flow, loop: float, work: Work, n_out: int, n_in: i
         for q in range(n_in if way else n_out):
             z = np.int64(work.groups[way, q])
             most += f(flow.most[way * k + z] + work.mass[way, z]) - f(flow.most[way * k + z])
-    work.change[:] = most
-    filled = 0
+    return most
+
+
+@njit(**PART)
+def _bound_where_linked(flow: Flow, loop: float, work: Work, n_out: int, n_in: int) -> None:
+    """Do the same one by one for the groups that the state leads to or comes from."""
+    k, filled = flow.counts.shape[0], 0
     for side in range(2):
         for s in range(n_in if side else n_out):
             y = np.int64(work.groups[side, s])
@@ -533,16 +540,25 @@ def _bound_where_linked(flow: Flow, loop: float, work: Work, n_out: int, n_in: i
 def _bound_flow(
     flow: Flow, home: int, loop: float, everywhere: bool, exact: bool, work: Work, n_out: int, n_in: int
 ) -> None:
-    """Bound what sum f(B) gains when the collected state, which has left its group, joins each group.
+    """Bound what sum f(B) gains when the collected state, which has left its group, joins each group."""
+    if everywhere:
+        _bound_everywhere(flow, loop, exact, work, n_out, n_in)
+    else:
+        work.change[:] = _most_change(flow, loop, work, n_out, n_in)
+        _bound_where_linked(flow, loop, work, n_out, n_in)
+    _bound_meetings(flow, home, loop, exact, work, n_out, n_in)
+
+
+@njit(**PART)
+def _bound_meetings(
+    flow: Flow, home: int, loop: float, exact: bool, work: Work, n_out: int, n_in: int
+) -> None:
+    """Correct bounds where the state changes an entry of B twice.
 
     Entries between the own and the new group gain less than others, because they have also lost something, and those
     on the diagonal gain more, because both ways and the loop meet there: by the curvature of f, which is
     ``log2(e) / b``.
     """
-    if everywhere:
-        _bound_everywhere(flow, loop, exact, work, n_out, n_in)
-    else:
-        _bound_where_linked(flow, loop, work, n_out, n_in)
     k = flow.counts.shape[0]
     to_home, from_home = work.mass[0, home], work.mass[1, home]
     for side in range(2):
@@ -559,6 +575,53 @@ def _bound_flow(
                 work.change[y] -= LOG2_E * out * from_home / (flow.mass[k + home, y] + from_home)
             if exact and to_home > 0.0:
                 work.change[y] -= LOG2_E * into * to_home / (flow.mass[home, y] + to_home)
+
+
+@njit(**PART)
+def _bound_links(problem: Problem, table: Table, x: int, work: Work, n_out: int, n_in: int) -> float:
+    """At beta = 1/2: bound the price of joining each group that state x is linked with; for all others, return one.
+
+    Nothing here takes time that grows with the number of groups.
+    """
+    home, mu, flow, loop = np.int64(table.labels[x]), problem.mu[x], table.flow, problem.loops[x]
+    most = _most_change(flow, loop, work, n_out, n_in)
+    _bound_where_linked(flow, loop, work, n_out, n_in)
+    _bound_meetings(flow, home, loop, False, work, n_out, n_in)
+    for side in range(2):
+        for q in range(n_in if side else n_out):
+            y = np.int64(work.groups[side, q])
+            work.gain[y] = _least_rise(table, y, mu) - 0.5 * work.change[y]
+    work.gain[home] = np.inf
+    return f(table.lightest[0] + mu) - f(table.lightest[0]) - 0.5 * most
+
+
+@njit(**PART)
+def _least_rise(table: Table, y: int, mu: float) -> float:
+    """Bound what sum f(nu) gains when a state joins group y."""
+    # What bounds the rise grows with u up to there, and so does the rise.
+    u = min(mu * table.nu[INVERSE, y], 1.0)
+    return mu * (table.nu[LOG, y] + LOG2_E * (1.0 + 0.5 * u - u * u * (1.0 / 6.0)))
+
+
+@njit(**PART)
+def _least_linked(work: Work, n_out: int, n_in: int) -> tuple[float, np.int64]:
+    """Find the least bound among the groups that the state is linked with; among equals the lowest number."""
+    least, at = np.inf, _NOWHERE
+    for side in range(2):
+        for q in range(n_in if side else n_out):
+            y = np.int64(work.groups[side, q])
+            if work.gain[y] < least or (work.gain[y] == least and y < at):
+                least, at = work.gain[y], y
+    return least, at
+
+
+@njit(**PART)
+def _least_anywhere(work: Work) -> tuple[float, np.int64]:
+    """Find the least bound of all."""
+    least, at = _least(work.gain), np.int64(0)
+    while work.gain[at] != least:
+        at += 1
+    return least, at
 
 
 @njit(**PART)
@@ -766,12 +829,9 @@ def _bound(
     else:
         # Beside all the states of a dense chain the few groups cost nothing.
         _bound_flow(table.flow, home, problem.loops[x], everywhere, dense, work, n_out, n_in)
-    log, inverse, into, change = table.nu[LOG], table.nu[INVERSE], work.into, work.change
+    into, change = work.into, work.change
     for y in range(gain.size):
-        # What bounds the rise grows with u up to there, and so does the rise.
-        u = min(mu * inverse[y], 1.0)
-        rise = mu * (log[y] + LOG2_E * (1.0 + 0.5 * u - u * u * (1.0 / 6.0)))
-        gain[y] = rise + (1.0 - 2.0 * beta) * into[y] - (1.0 - beta) * change[y]
+        gain[y] = _least_rise(table, y, mu) + (1.0 - 2.0 * beta) * into[y] - (1.0 - beta) * change[y]
     gain[home] = np.inf
     gain[table.size.size :] = np.inf
 
@@ -909,25 +969,29 @@ def visit(
         leave, n_out, n_in = _leave(problem, table, beta, x, only, work)
         best, least, priced = _NOWHERE, np.inf if rule in (FORCE, LOOK) else -tolerance - leave, 0
         everywhere = table.size.size <= _MANY_GROUPS or problem.columns.size > 0
-        if only < 0:
+        linked, elsewhere = not everywhere and beta == 0.5, np.inf
+        if only < 0 and linked:
+            elsewhere = _bound_links(problem, table, x, work, n_out, n_in)
+        elif only < 0:
             _bound(problem, table, beta, x, everywhere, work, n_out, n_in)
         while True:
             y: int | np.int64 = only
             if only < 0:
-                bound = _least(work.gain)
-                if not bound <= least:
-                    break
-                y = 0
-                while work.gain[y] != bound:
-                    y += 1
-                if bound == least and y > best:
-                    break
-            if priced == 0 and only < 0:
-                bounded = leave
-                leave = _leave_exactly(problem, table, beta, x, work, n_out, n_in)
-                least -= leave - bounded
-                priced = 1
-                continue
+                bound, y = _least_linked(work, n_out, n_in) if linked else _least_anywhere(work)
+                if not bound <= least or (bound == least and y > best):
+                    if not (linked and elsewhere <= least):
+                        break
+                    y = _NOWHERE
+                if priced == 0:
+                    bounded = leave
+                    leave = _leave_exactly(problem, table, beta, x, work, n_out, n_in)
+                    least -= leave - bounded
+                    priced = 1
+                    continue
+                if y < 0:
+                    linked, everywhere = False, True
+                    _bound(problem, table, beta, x, everywhere, work, n_out, n_in)
+                    continue
             price = _join(problem, table, beta, x, y, work, n_out, n_in)
             if price < least or (price == least and y < best):
                 best, least = np.int64(y), price
@@ -935,7 +999,7 @@ def visit(
                 break
             work.gain[y] = np.inf
             priced += 1
-            if priced == _MANY_PRICES and not everywhere:
+            if priced == _MANY_PRICES and not everywhere and not linked:
                 everywhere = True
                 _bound(problem, table, beta, x, everywhere, work, n_out, n_in)
         if rule == LOOK:

@@ -80,6 +80,7 @@ class Table(NamedTuple):
     labels: Shorts  # (n,)
     size: Ints  # (k,) members of each group
     nu: Floats  # (3, width) mass, log2(mass) and 1 / mass of each group
+    lightest: Floats  # (1,) at most the least mass of all groups
     dense: Dense
     lists: Lists
     flow: Flow
