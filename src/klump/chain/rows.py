@@ -1,15 +1,19 @@
 """Row by row: how a chain is gone through that need not fit in memory, and how one is made.
 
 The transitions of a chain that was read from a mapped folder stay in its files. What is as large as they are - the
-joint law, a chain with restarts - is then put in files too: unnamed ones in the same folder, which vanish with the
-arrays. Everybody else's arrays are in memory; the code is the same.
+joint law, a chain with restarts, what a search works on - is then put in files too: unnamed ones in the same folder,
+which vanish with the arrays. Everybody else's arrays are in memory; the code is the same.
 """
 
 from __future__ import annotations
 
+import errno
+import math
 import mmap
+import os
 import tempfile
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, TypeAlias
 
@@ -24,6 +28,7 @@ Matrix: TypeAlias = NDArray[np.float64] | sparse.csr_array
 
 # A block has at most so many transitions, or one row, and at most so many rows.
 TRANSITIONS, ROWS = 2**18, 2**16
+_ZEROS = 2**20
 
 
 def row_blocks(matrix: Matrix) -> Iterator[tuple[slice, Any]]:
@@ -92,9 +97,9 @@ def with_scaled_rows(matrix: sparse.csr_array, factor: NDArray[np.float64]) -> s
     return sparse.csr_array((data.array(), matrix.indices, matrix.indptr), shape=matrix.shape)
 
 
-def folder_of(matrix: sparse.csr_array) -> Path | None:
-    """Folder of the file that the entries of a matrix are in; None if they are in memory."""
-    holder: Any = matrix.data
+def folder_of(entries: sparse.csr_array | NDArray[Any]) -> Path | None:
+    """Folder of the file that an array, or the entries of a matrix, are in; None if they are in memory."""
+    holder: Any = entries if isinstance(entries, np.ndarray) else entries.data
     while holder is not None:
         if isinstance(holder, np.memmap):
             return None if holder.filename is None else Path(holder.filename).parent
@@ -135,15 +140,11 @@ class GrowingArray:
         if self._file is None:
             self._pieces.append(piece)
             return
+        assert self._folder is not None
         self._size += piece.nbytes
-        try:
+        with _room_beside(self._folder):
             self._file.write(np.ascontiguousarray(piece).data)
             self._file.flush()
-        except OSError as error:
-            raise FileFormatError(
-                f"{self._folder}: what belongs to this chain cannot be kept beside it: {error.strerror}; "
-                "free some space on its disk"
-            ) from error
 
     def array(self) -> NDArray[Any]:
         """All pieces as one array."""
@@ -152,9 +153,57 @@ class GrowingArray:
             return pieces[0] if len(pieces) == 1 else np.concatenate(pieces)
         assert self._folder is not None
         with self._file:
-            held = _Unnamed(self._file.fileno(), self._size)
-        held.folder = self._folder
-        return np.frombuffer(held, dtype=self.dtype)
+            return _contents(self._file, self._folder, self._size, self.dtype)
+
+
+def empty_array(shape: int | tuple[int, ...], dtype: DTypeLike, folder: Path | None) -> NDArray[Any]:
+    """Make an array to be filled, in memory or in an unnamed file in a folder.
+
+    Its place on the disk is taken at once: when none is left it is too late to say so.
+
+    Examples
+    --------
+    >>> array = empty_array((2, 3), np.int32, getfixture("tmp_path"))
+    >>> array[:] = 7
+    >>> array.sum()
+    np.int64(42)
+    """
+    size = math.prod(np.atleast_1d(shape).tolist()) * np.dtype(dtype).itemsize
+    if folder is None or not size:
+        return np.empty(shape, dtype)
+    with _unnamed_file(folder) as file:
+        with _room_beside(folder):
+            _lengthen(file, size)
+        return _contents(file, folder, size, dtype).reshape(shape)
+
+
+def _contents(file: IO[bytes], folder: Path, size: int, dtype: DTypeLike) -> NDArray[Any]:
+    held = _Unnamed(file.fileno(), size)
+    held.folder = folder
+    return np.frombuffer(held, dtype=dtype)
+
+
+def _lengthen(file: IO[bytes], size: int) -> None:
+    try:
+        os.posix_fallocate(file.fileno(), 0, size)
+    except (AttributeError, OSError) as error:
+        if isinstance(error, OSError) and error.errno not in (errno.EOPNOTSUPP, errno.EINVAL):
+            raise
+        # A system, or a disk, that cannot set space aside.
+        for start in range(0, size, _ZEROS):
+            file.write(bytes(min(_ZEROS, size - start)))
+        file.flush()
+
+
+@contextmanager
+def _room_beside(folder: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise FileFormatError(
+            f"{folder}: what belongs to this chain cannot be kept beside it: {error.strerror}; "
+            "free some space on its disk"
+        ) from error
 
 
 def _unnamed_file(folder: Path) -> IO[bytes]:

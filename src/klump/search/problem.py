@@ -3,68 +3,135 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
 from klump import information
-from klump.chain import MarkovChain
+from klump.chain import MarkovChain, rows
+from klump.chain.rows import folder_of
 from klump.search.kernels.tables import Dense, Flow, Lists, Problem, Table, Work
 
 _BUFFER = 2048
 _CACHE_LINE = 64
 # A dense chain with fewer non-zero entries than this share is searched in the sparse layout.
 _DENSE_SHARE = 0.25
+# Into so many buckets columns are divided, or into fewer and as large ones as blocks of transitions are elsewhere.
+_MOST_BUCKETS = 4096
 
 
 def make_problem(chain: MarkovChain, order: NDArray[np.int64] | None = None) -> Problem:
-    """Lay the joint law out by columns. Arrays are read-only, so that every backend compiles the same kernels.
+    """Lay the joint law out by rows and by columns.
 
     The states of a sparse chain are taken in the ``order`` that is given: whoever is looked at together had better
-    lie together.
+    lie together. If its transitions are in files, so is everything that is as large as they are.
     """
-    n = chain.n_states
-    joint, mu = chain.joint, chain.stationary_distribution
-    nothing = np.zeros((0, 0))
-    if not sparse.issparse(joint) and np.count_nonzero(joint) >= _DENSE_SHARE * n * n:
-        rows, columns = joint, np.ascontiguousarray(joint.T)
-        by_row, by_column = sparse.csr_array((n, n)), sparse.csc_array((n, n))
-        loops = np.diagonal(joint).copy()
+    n, mu = chain.n_states, chain.stationary_distribution
+    joint, transposed = np.zeros((0, 0)), np.zeros((0, 0))
+    if not chain.is_sparse and np.count_nonzero(chain.joint) >= _DENSE_SHARE * n * n:
+        joint = np.asarray(chain.joint)
+        transposed, loops = np.ascontiguousarray(joint.T), np.diagonal(joint).copy()
+        by_row = by_column = _room(np.zeros(n + 1, dtype=np.int64), None)
     else:
-        rows, columns = nothing, nothing.copy()
-        by_row = sparse.csr_array(joint)
-        if not by_row.data.all():
-            by_row = by_row.copy()
-            by_row.eliminate_zeros()
-        if order is not None:
-            by_row, mu = _reordered(by_row, order), mu[order]
-        by_column = sparse.csc_array(by_row)
-        loops = by_column.diagonal()
-    problem = Problem(
-        rows,
-        columns,
-        by_column.indptr.astype(np.int64),
-        by_column.indices.astype(np.int32),
-        by_column.data,
-        information.xlog2x(by_column.data),
-        by_row.indptr.astype(np.int64),
-        by_row.indices.astype(np.int32, copy=False),
-        by_row.data,
-        np.asarray(loops, dtype=np.float64),
-        mu,
-    )
-    for array in problem:
-        array.flags.writeable = False
-    return problem
+        by_row = _by_row(chain, order)
+        by_column, loops = _by_column(by_row)
+        mu = mu if order is None else mu[order]
+    return _read_only(Problem(joint, transposed, *by_column, _f(by_column.mass), *by_row, loops, mu))
 
 
-def _reordered(by_row: sparse.csr_array, order: NDArray[np.int64]) -> sparse.csr_array:
-    place = np.empty(order.size, dtype=by_row.indices.dtype)
+class _Sparse(NamedTuple):
+    """The entries of a matrix row by row, or column by column."""
+
+    indptr: NDArray[np.int64]
+    indices: NDArray[np.int32]
+    mass: NDArray[np.float64]
+
+
+def _by_row(chain: MarkovChain, order: NDArray[np.int64] | None) -> _Sparse:
+    """The entries of the joint law other than 0, row by row."""
+    if order is not None:
+        # Straight from P: the joint law in the order of the chain would be as large, and nobody would need it.
+        matrix = sparse.csr_array(chain.transition_matrix)
+        return _rearranged(matrix, chain.stationary_distribution, order)
+    joint = sparse.csr_array(chain.joint)
+    if joint.indices.dtype != np.int32 or not joint.data.all():
+        return _rearranged(joint, np.ones(chain.n_states), np.arange(chain.n_states))
+    return _read_only(_Sparse(joint.indptr.astype(np.int64), joint.indices, joint.data))
+
+
+def _rearranged(matrix: sparse.csr_array, weight: NDArray[np.float64], order: NDArray[np.int64]) -> _Sparse:
+    """Multiply each row by its weight, leave out what is 0, and take the states in the order given.
+
+    Rows are read one after the other, and each put in its place, of which there are as many that move on as there
+    are runs in the order.
+    """
+    from klump.search.kernels import layout
+
+    weight = weight.view()
+    _read_only((weight,))
+    place = np.empty(order.size, dtype=np.int32)
     place[order] = np.arange(order.size)
-    taken = by_row[order]
-    return sparse.csr_array((taken.data, place[taken.indices], taken.indptr), shape=taken.shape)
+    begins, ends = matrix.indptr.astype(np.int64), np.zeros(order.size + 1, dtype=np.int64)
+    layout.count_in_rows(begins, matrix.data, weight, place, ends[1:])
+    np.cumsum(ends, out=ends)
+    result = _room(ends, folder_of(matrix))
+    layout.put_rows(begins, matrix.indices, matrix.data, weight, place, *result)
+    return _read_only(result)
+
+
+def _by_column(by_row: _Sparse) -> tuple[_Sparse, NDArray[np.float64]]:
+    """The same entries column by column, and the diagonal.
+
+    In files they are first dealt out to buckets of columns, then sorted in each: one after the other they would go
+    to a different page of the disk each.
+    """
+    from klump.search.kernels import layout
+
+    n, m, folder = by_row.indptr.size - 1, by_row.mass.size, folder_of(by_row.mass)
+    ends, loops = np.zeros(n + 1, dtype=np.int64), np.zeros(n)
+    layout.count_columns(by_row.indices, ends[1:])
+    np.cumsum(ends, out=ends)
+    result = _room(ends, folder)
+    heads, size = ends[:-1].copy(), max(rows.TRANSITIONS, m // _MOST_BUCKETS)
+    if folder is None or m <= size:
+        layout.transpose(*by_row, heads, result.indices, result.mass, loops)
+        return result, loops
+    bucket = (ends[:-1] // size).astype(np.int32)
+    first = np.searchsorted(bucket, np.arange(bucket[-1] + 2))
+    column = rows.empty_array(m, np.int32, folder)
+    layout.deal_out(*by_row, bucket, ends[first[:-1]], column, result.indices, result.mass, loops)
+    for begin, end in pairwise(ends[first].tolist()):
+        mixed = (array[begin:end].copy() for array in (column, result.indices, result.mass))
+        layout.sort_bucket(*mixed, heads, result.indices, result.mass)
+    return result, loops
+
+
+def _f(mass: NDArray[np.float64]) -> NDArray[np.float64]:
+    result = rows.empty_array(mass.size, np.float64, folder_of(mass))
+    for begin in range(0, mass.size, rows.TRANSITIONS):
+        block = slice(begin, begin + rows.TRANSITIONS)
+        result[block] = information.xlog2x(mass[block])
+    return result
+
+
+def _room(indptr: NDArray[np.int64], folder: Path | None) -> _Sparse:
+    size = int(indptr[-1])
+    indices, mass = (rows.empty_array(size, dtype, folder) for dtype in (np.int32, np.float64))
+    return _Sparse(indptr, indices, mass)
+
+
+_Arrays = TypeVar("_Arrays", bound=tuple[NDArray[Any], ...])
+
+
+def _read_only(arrays: _Arrays) -> _Arrays:
+    """So that every backend, and every way to the same arrays, compiles the same kernels."""
+    for array in arrays:
+        array.flags.writeable = False
+    return arrays
 
 
 def make_table(
@@ -72,11 +139,13 @@ def make_table(
 ) -> Table:
     """Room for a search that starts from the labels; ``kernels.descent.build`` fills it.
 
-    At beta = 1/2 a sparse search needs no ``lists``. With a ``queue`` it is noted who has a neighbour that moved.
+    At beta = 1/2 a sparse search needs no ``lists``; if the problem is in files, they are too. With a ``queue`` it is
+    noted who has a neighbour that moved.
     """
     n, k = problem.mu.size, n_groups
     dense_shape = (k, n) if problem.columns.size else (0, 0)
     lists = lists or problem.columns.size > 0
+    folder = folder_of(problem.out_mass)
     bounds, blocks = np.zeros((n if lists else 0, 2), dtype=np.int64), 0
     if lists and not problem.columns.size:
         room = (np.minimum(np.diff(problem.out_indptr), k) + 3) // 4
@@ -98,9 +167,9 @@ def make_table(
         ),
         Lists(
             bounds,
-            _on_cache_lines((blocks, 4), np.int32),
-            _on_cache_lines((blocks, 4), np.int32),
-            _on_cache_lines((blocks, 2, 4), np.float64),
+            _on_cache_lines((blocks, 4), np.int32, folder),
+            _on_cache_lines((blocks, 4), np.int32, folder),
+            _on_cache_lines((blocks, 2, 4), np.float64, folder),
         ),
         Flow(
             np.zeros((2 * k + 1, _width(k))),
@@ -120,11 +189,13 @@ def _width(n_groups: int) -> int:
     return -(-(n_groups + 4) // 8) * 8
 
 
-def _on_cache_lines(shape: tuple[int, ...], dtype: Any) -> NDArray[Any]:
+def _on_cache_lines(shape: tuple[int, ...], dtype: Any, folder: Path | None) -> NDArray[Any]:
     """An array, not cleared, that begins where a cache line does, so that no block of it lies across two.
 
     NumPy puts what it does not clear itself on huge pages, which saves more misses.
     """
+    if folder is not None:
+        return rows.empty_array(shape, dtype, folder)
     size = math.prod(shape) * np.dtype(dtype).itemsize
     raw = np.empty(size + _CACHE_LINE, dtype=np.uint8)
     begin = -raw.ctypes.data % _CACHE_LINE
