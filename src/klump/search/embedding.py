@@ -56,18 +56,25 @@ def coordinates(task: Task, width: int, rng: np.random.Generator) -> Singles:
 def within_groups(problem: Problem, labels: Labels, n_groups: int, rng: np.random.Generator) -> Floats:
     """One coordinate by which states differ from the mean of their group, and that P hardly shrinks."""
     mu = problem.mu
-    joint: Matrix = problem.rows
-    if not problem.rows.size:
-        parts = problem.out_mass, problem.out_indices, problem.out_indptr
-        joint = sparse.csr_array(parts, shape=(mu.size, mu.size))
     mass = np.bincount(labels, weights=mu, minlength=n_groups)
     vector = rng.standard_normal(mu.size)
     for _ in range(_SPLIT_POWERS):
-        weighted = joint @ vector
+        weighted = _flowing(problem, vector)
         weighted -= mu * (np.bincount(labels, weights=weighted, minlength=n_groups) / mass)[labels]
         vector = weighted / mu
         vector /= np.sqrt(weighted @ vector) or 1.0
     return np.asarray(vector)
+
+
+def _flowing(problem: Problem, vector: Floats) -> Floats:
+    """J times a vector. (SciPy would make the columns of a sparse one as wide as the ends of its rows: a copy.)"""
+    from klump.search.kernels.embedding import multiply_one
+
+    if problem.rows.size:
+        return np.asarray(problem.rows @ vector)
+    out = np.empty_like(vector)
+    multiply_one(problem.out_indptr, problem.out_indices, problem.out_mass, vector, out)
+    return out
 
 
 def _multiply(matrix: Matrix, vectors: Singles, out: Singles) -> None:

@@ -6,7 +6,7 @@ collapse to a trivial answer, and sweeps there are the cheapest. The target come
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import cached_property, reduce
 from itertools import cycle
@@ -22,18 +22,32 @@ from klump.search.method import EQUAL, Found, Labels, Task, best_until_interrupt
 from klump.search.problem import make_problem, make_table, make_work
 
 _KEY = 6
-_CYCLES, _PAIR_SWEEPS, _FREE_SWEEPS, _DRAWN_SWEEPS = 8, 2, 2, 4
+_PAIR_SWEEPS, _FREE_SWEEPS, _DRAWN_SWEEPS = 2, 2, 4
+# After so many cycles in vain the search gives up: later where transitions times groups are fewer than these. And so
+# many times as many cycles are run at most.
+_LEAST_PATIENCE, _MOST_PATIENCE, _PATIENT, _CYCLES = 2, 10, 50_000_000, 4
+# States times groups for which single states are split off one large group.
+_SPLITTABLE = 5_000_000
 # A cycle was worth it if the cost fell by more than this share; after a larger fall the first start is not trusted.
 _GAIN, _UNSURE = 1e-5, 1e-4
 _MIDDLE = 0.5
 # A search has settled when less than this share of the states moves.
 _SETTLED = 0.002
 _MOST_GROUPS = 3000
+# States are joined to so many parts for each group, at least and at most so many (merging them takes a third power).
+_PARTS, _LEAST_PARTS, _MOST_PARTS, _ROUNDS = 6, 300, 1500, 64
 
 
 def multilevel(task: Task) -> Found:
     """Find labels for a large chain; Ctrl-C keeps the best so far."""
-    return best_until_interrupted(_Search(task))
+    return explored(task)[0]
+
+
+def explored(task: Task) -> tuple[Found, bool]:
+    """Do the same, and say whether the groups are so plain that other starts hardly find better ones."""
+    search = _Search(task)
+    found = best_until_interrupted(search)
+    return found, search.is_sure or found.interrupted
 
 
 class _Search:
@@ -47,7 +61,12 @@ class _Search:
         self.task = task
         self.k = task.n_groups
         self.best: Found | None = None
-        self.steps = 0
+        self.is_sure = False
+        self.cycles = self.steps = 0
+        work = task.chain.n_transitions * task.n_groups
+        self.patience = int(
+            np.clip(_LEAST_PATIENCE * np.sqrt(_PATIENT / work), _LEAST_PATIENCE, _MOST_PATIENCE)
+        )
 
     @cached_property
     def _shown(self) -> Labels:
@@ -64,46 +83,66 @@ class _Search:
         return make_problem(self.task.chain, self._order) if self.task.chain.is_sparse else self.task.problem
 
     def run(self) -> None:
-        """Starts, then cycles of splitting and merging until two in a row are in vain, then the target."""
+        """Starts, then cycles of splitting and merging until some in a row are in vain, then the target."""
         rng = self.task.rng(_KEY, 2)
         current, in_vain = self._started(rng)
         splits = cycle([self._split_by_links, self._split_by_vector])
-        for _ in range(_CYCLES if self._can_split() else 0):
+        while self._can_split() and in_vain < self.patience and self.cycles < _CYCLES * self.patience:
             before = current.cost
             current = self._cycle(current, next(splits), rng)
             in_vain = 0 if self._is_gain(before, current, _GAIN) else in_vain + 1
-            if in_vain == 2:
-                break
-        settled = self._settle(current.labels, self.k, self.task.beta, to_the_end=True)
-        assert self.best is not None
-        if settled.cost <= self.best.cost + EQUAL:
-            self.best = self._in_order_of_chain(settled)
+        for labels in [current.labels, *self._starts_at_target(rng)]:
+            settled = self._settle(labels, self.k, self.task.beta, to_the_end=True)
+            assert self.best is not None
+            if settled.cost <= self.best.cost + EQUAL:
+                self.best = self._in_order_of_chain(settled)
         self._report()
 
     def _started(self, rng: np.random.Generator) -> tuple[Found, int]:
-        """The best of what is given, what P shows and, unless that is sure, what chance finds.
+        """The best of what is given, what P shows and, unless that is sure, of other starts.
 
         Also how many cycles were in vain.
         """
         given = [] if self.task.initial is None else [self.task.initial[self._order]]
-        found = [self._kept(self._settle(labels, self.k)) for labels in given]
-        shown = self._kept(self._settle(self._merged(self._shown[self._order]), self.k))
-        is_sure = False
+        best = reduce(better, [self._start(labels) for labels in [*given, self._shown[self._order]]])
         if self._can_split():
-            before = shown.cost
-            shown = self._cycle(shown, self._split_by_vector, rng)
+            before = best.cost
+            best = self._cycle(best, self._split_by_vector, rng)
             # Where there is structure, the first cycle has nothing to mend.
-            is_sure = not self._is_gain(before, shown, _UNSURE)
-        if not is_sure:
-            drawn = random_labels(self.task.chain.n_states, self._more(), rng, allow_empty=False)
-            drawn = self._swept(drawn, self._more(), 1.0, sweeps=_DRAWN_SWEEPS)[0].labels
-            found.append(self._kept(self._settle(self._merged(drawn), self.k)))
-        return reduce(better, [shown, *found]), int(is_sure)
+            self.is_sure = not self._is_gain(before, best, _UNSURE)
+            if self.is_sure:
+                return best, 1
+        joined = self._joined()
+        drawn = self._drawn(self._more(), rng)
+        others = [self._start(drawn)] if joined is None else [self._start(joined, 0), self._start(drawn)]
+        return reduce(better, others, best), 0
+
+    def _start(self, labels: Labels, sweeps: int = _FREE_SWEEPS) -> Found:
+        return self._kept(self._settle(self._merged(labels, sweeps), self.k))
+
+    def _drawn(self, n_groups: int, rng: np.random.Generator) -> Labels:
+        """Random groups, swept a few times as the bottleneck likes it."""
+        labels = random_labels(self.task.chain.n_states, n_groups, rng, allow_empty=False)
+        return self._swept(labels, n_groups, 1.0, sweeps=_DRAWN_SWEEPS)[0].labels
+
+    def _starts_at_target(self, rng: np.random.Generator) -> Iterator[Labels]:
+        """Starts for which beta = 1/2 would be a detour: what chance finds above, and next to nothing below."""
+        from klump.search.kernels import descent as kernels
+
+        n, k, beta = self.task.chain.n_states, self.k, self.task.beta
+        if beta > _MIDDLE:
+            yield self._drawn(k, rng)
+        elif beta < _MIDDLE and n * k <= _SPLITTABLE:
+            table = make_table(self._problem, np.zeros(n), k)
+            kernels.build(self._problem, table)
+            kernels.split_off(self._problem, table, make_work(k), beta)
+            yield table.labels
 
     def _cycle(
         self, found: Found, split: Callable[[Labels, np.random.Generator], Labels], rng: np.random.Generator
     ) -> Found:
         """Split every group in two, merge back to k; keep it if better."""
+        self.cycles += 1
         halves = without_empty_groups(split(found.labels, rng), 2 * self.k)
         return self._kept(better(found, self._settle(self._merged(halves), self.k)))
 
@@ -123,6 +162,18 @@ class _Search:
         beyond = within_groups(self._problem, labels, self.k, rng)
         return (2 * labels + (beyond > 0.0)).astype(np.int32)
 
+    def _joined(self) -> Labels | None:
+        """Join states along the largest flows, to several parts for each group; None if that fails."""
+        from klump.chain.kernels.flows import groups
+
+        problem, n = self._problem, self.task.chain.n_states
+        parts = min(max(_PARTS * self.k, _LEAST_PARTS), max(_MOST_PARTS, 2 * self.k), n // 4)
+        if problem.rows.size or not self._can_split():
+            return None
+        links = problem.out_indptr, problem.out_indices, problem.out_mass
+        joined, count = groups(*links, np.ones(n), 0.0, _ROUNDS, max(2, 2 * n // parts))
+        return joined if self.k < count <= 3 * parts else None
+
     def _split_by_links(self, labels: Labels, rng: np.random.Generator) -> Labels:
         """Split groups at random, then as the bottleneck likes it: by who leads to whom."""
         from klump.search.kernels import descent as kernels
@@ -135,16 +186,16 @@ class _Search:
             kernels.sweep(self._problem, table, work, 1.0, table.everyone, TOLERANCE, True, True)
         return table.labels
 
-    def _merged(self, labels: Labels) -> Labels:
+    def _merged(self, labels: Labels, sweeps: int = _FREE_SWEEPS) -> Labels:
         """Let states move between more groups than asked for, then merge these greedily to k."""
         more = int(labels.max()) + 1
-        if more == self.k:
+        if more <= self.k:
             return labels
-        table = self._swept(labels, more, _MIDDLE, sweeps=_FREE_SWEEPS)[0]
+        table = self._swept(labels, more, _MIDDLE, sweeps=sweeps)[0]
         flow, nu = table.flow.mass[more : 2 * more, :more], table.nu[0, :more]
         merging = Merging(flow, nu, np.arange(more, dtype=np.int32), _MIDDLE)
         merging.run(self.k)
-        return groups_after(merging.pairs, self.k)[table.labels]
+        return groups_after(merging.pairs, more - self.k)[table.labels]
 
     def _settle(
         self,
@@ -211,4 +262,5 @@ class _Search:
     def _report(self) -> None:
         assert self.best is not None
         self.steps += 1
-        self.task.report(min(self.steps, _CYCLES + 3), _CYCLES + 3, self.best.cost)
+        total = _CYCLES * self.patience + 4
+        self.task.report(min(self.steps, total), total, self.best.cost)

@@ -19,7 +19,7 @@ from klump.search.deterministic_annealing import deterministic_annealing
 from klump.search.exhaustive import exhaustive, n_partitions
 from klump.search.kernels.tables import Problem
 from klump.search.method import EQUAL, Found, Labels, Method, Task, best_until_interrupted, better, run_all
-from klump.search.multilevel import multilevel
+from klump.search.multilevel import explored, multilevel
 from klump.search.problem import make_table, make_work
 from klump.search.sequential import sequential
 from klump.search.spectral import spectral
@@ -27,8 +27,8 @@ from klump.search.starts import Embeddings, by_rows, powers, spectral_embeddings
 
 _KEY_START, _KEY_EMBEDDING, _KEY_IMPROVE = 3, 4, 5
 # Sweeps that cost more logarithms than this leave no room for dozens of starts, or for restarted methods either. On
-# sparse chains the multilevel search finds as much in a tenth of the time, so that these are left out sooner.
-_AFFORDABLE, _RESTARTABLE, _RESTARTABLE_SPARSE = 20_000_000, 40_000_000, 3_000_000
+# sparse chains the multilevel search mostly finds more than such starts, in a tenth of the time.
+_AFFORDABLE, _AFFORDABLE_SPARSE, _RESTARTABLE = 20_000_000, 3_000_000, 40_000_000
 # Logarithms that the whole search may take, apart from the methods that it must include.
 _BUDGET = 1_200_000_000
 _N_ELITE = 3
@@ -100,7 +100,7 @@ def sweep_cost(task: Task) -> float:
 def effort(task: Task) -> Effort:
     """Divide the budget by what a sweep costs."""
     share = _BUDGET / sweep_cost(task)
-    if sweep_cost(task) > _AFFORDABLE:
+    if not _is_affordable(task):
         return Effort(rounds=0, starts=0, failures=0, confirmations=0)
     starts = int(np.clip(share / 30, 6, 60))
     if task.chain.n_states > _TINY:
@@ -124,16 +124,27 @@ def portfolio(task: Task) -> Found:
     n, k = task.chain.n_states, task.n_groups
     if k in (1, n):
         return _only_answer(task)
-    if sweep_cost(task) > (_RESTARTABLE_SPARSE if task.chain.is_sparse else _RESTARTABLE):
+    if sweep_cost(task) > _RESTARTABLE:
         return multilevel(task)
     if n_partitions(n, k, _ENUMERABLE) < _ENUMERABLE:
         return exhaustive(task)
+    if task.chain.is_sparse and not _is_affordable(task):
+        found, is_sure = explored(task)
+        # What is plain at beta = 1/2 and above need not be so below.
+        return found if is_sure and task.beta >= 0.5 else search(task, found)
     return search(task)
 
 
-def search(task: Task) -> Found:
-    """Run the portfolio itself, whatever the size; Ctrl-C keeps the best so far."""
-    return best_until_interrupted(_Search(task))
+def _is_affordable(task: Task) -> bool:
+    return sweep_cost(task) <= (_AFFORDABLE_SPARSE if task.chain.is_sparse else _AFFORDABLE)
+
+
+def search(task: Task, known: Found | None = None) -> Found:
+    """Run the portfolio itself, whatever the size, unless the multilevel search has been run already.
+
+    Ctrl-C keeps the best so far.
+    """
+    return best_until_interrupted(_Search(task, known))
 
 
 def _only_answer(task: Task) -> Found:
@@ -162,14 +173,16 @@ def included(task: Task) -> tuple[Method, ...]:
 class _Search:
     """One run of the portfolio: the best so far, the elite, and the count of steps."""
 
-    def __init__(self, task: Task) -> None:
+    def __init__(self, task: Task, known: Found | None) -> None:
         self.task = task
         self.effort = effort(task)
-        self.best: Found | None = None
+        self.best: Found | None = known
         self.elite: dict[bytes, Found] = {}
         self.reached: list[float] = []
         self.done = 0
-        self.included = included(task)
+        self.included = tuple(
+            method for method in included(task) if known is None or method is not multilevel
+        )
         self.total = (_STEPS + 1) * len(self.included) + self.effort.rounds * (self.effort.starts + _N_ELITE)
 
     def run(self) -> None:

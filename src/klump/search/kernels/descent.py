@@ -57,8 +57,9 @@ _NOWHERE = np.int64(-1)
 _NEAR = 4.0
 # One state is not little beside a group of so few: a bound of what it changes there would be too loose to be of use.
 _FEW_MEMBERS = 8
-# With more groups than this, those that a state has nothing to do with are bounded all at once; but if more than so
-# many groups then had to be priced, one by one after all.
+# With how much care groups are bounded: all those that a state has nothing to do with at once, or one by one, or with
+# logarithms. With more than so many groups the first is tried; if more than so many then had to be priced, the last.
+_AT_ONCE, _ONE_BY_ONE, _CLOSELY = (np.int64(care) for care in range(3))
 _MANY_GROUPS, _MANY_PRICES = 128, 8
 # How many transitions in advance a label is asked for.
 _AHEAD = 32
@@ -537,11 +538,10 @@ def _bound_where_linked(flow: Flow, loop: float, work: Work, n_out: int, n_in: i
 
 
 @njit(**PART)
-def _bound_flow(
-    flow: Flow, home: int, loop: float, everywhere: bool, exact: bool, work: Work, n_out: int, n_in: int
-) -> None:
+def _bound_flow(flow: Flow, home: int, loop: float, care: int, work: Work, n_out: int, n_in: int) -> None:
     """Bound what sum f(B) gains when the collected state, which has left its group, joins each group."""
-    if everywhere:
+    exact = care == _CLOSELY
+    if care != _AT_ONCE:
         _bound_everywhere(flow, loop, exact, work, n_out, n_in)
     else:
         work.change[:] = _most_change(flow, loop, work, n_out, n_in)
@@ -817,18 +817,17 @@ def _join(
 
 @njit(**PART)
 def _bound(
-    problem: Problem, table: Table, beta: float, x: int, everywhere: bool, work: Work, n_out: int, n_in: int
+    problem: Problem, table: Table, beta: float, x: int, care: int, work: Work, n_out: int, n_in: int
 ) -> None:
     """Fill ``work.gain`` with lower bounds of the price of joining each group; infinite for the own one."""
-    home, mu, gain, dense = np.int64(table.labels[x]), problem.mu[x], work.gain, problem.columns.size > 0
+    home, mu, gain = np.int64(table.labels[x]), problem.mu[x], work.gain
     # What has no weight may hold infinities of another beta.
     if beta == 0.5:
         work.into[:] = 0.0
     if beta == 1.0:
         work.change[:] = 0.0
     else:
-        # Beside all the states of a dense chain the few groups cost nothing.
-        _bound_flow(table.flow, home, problem.loops[x], everywhere, dense, work, n_out, n_in)
+        _bound_flow(table.flow, home, problem.loops[x], care, work, n_out, n_in)
     into, change = work.into, work.change
     for y in range(gain.size):
         gain[y] = _least_rise(table, y, mu) + (1.0 - 2.0 * beta) * into[y] - (1.0 - beta) * change[y]
@@ -968,12 +967,15 @@ def visit(
         only = home ^ 1 if rule == IN_PAIRS else target
         leave, n_out, n_in = _leave(problem, table, beta, x, only, work)
         best, least, priced = _NOWHERE, np.inf if rule in (FORCE, LOOK) else -tolerance - leave, 0
-        everywhere = table.size.size <= _MANY_GROUPS or problem.columns.size > 0
-        linked, elsewhere = not everywhere and beta == 0.5, np.inf
+        care = _ONE_BY_ONE if table.size.size <= _MANY_GROUPS else _AT_ONCE
+        if problem.columns.size > 0:
+            # Beside all the states of a dense chain the few groups cost nothing.
+            care = _CLOSELY
+        linked, elsewhere = care == _AT_ONCE and beta == 0.5, np.inf
         if only < 0 and linked:
             elsewhere = _bound_links(problem, table, x, work, n_out, n_in)
         elif only < 0:
-            _bound(problem, table, beta, x, everywhere, work, n_out, n_in)
+            _bound(problem, table, beta, x, care, work, n_out, n_in)
         while True:
             y: int | np.int64 = only
             if only < 0:
@@ -989,8 +991,8 @@ def visit(
                     priced = 1
                     continue
                 if y < 0:
-                    linked, everywhere = False, True
-                    _bound(problem, table, beta, x, everywhere, work, n_out, n_in)
+                    linked, care = False, _ONE_BY_ONE
+                    _bound(problem, table, beta, x, care, work, n_out, n_in)
                     continue
             price = _join(problem, table, beta, x, y, work, n_out, n_in)
             if price < least or (price == least and y < best):
@@ -999,9 +1001,9 @@ def visit(
                 break
             work.gain[y] = np.inf
             priced += 1
-            if priced == _MANY_PRICES and not everywhere and not linked:
-                everywhere = True
-                _bound(problem, table, beta, x, everywhere, work, n_out, n_in)
+            if priced >= _MANY_PRICES and care != _CLOSELY and not linked:
+                care = _CLOSELY
+                _bound(problem, table, beta, x, care, work, n_out, n_in)
         if rule == LOOK:
             if leave + least < change:
                 chosen, change = x, leave + least

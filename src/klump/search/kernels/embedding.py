@@ -1,4 +1,4 @@
-"""What an embedding of many states in a few coordinates spends its time on, in single precision."""
+"""What an embedding of many states in a few coordinates spends its time on, mostly in single precision."""
 
 from __future__ import annotations
 
@@ -41,6 +41,23 @@ def multiply(
             weight, other = np.float32(data[p]), vectors[indices[p]]
             for j in range(d):
                 row[j] += weight * other[j]
+
+
+@njit(**KERNEL)
+def multiply_one(
+    indptr: Ints,  # in: rows of a matrix
+    indices: Shorts,  # in
+    data: Floats,  # in
+    vector: Floats,  # in: (n,)
+    out: Floats,  # out: (n,) the matrix times the vector
+) -> None:
+    """Apply a matrix to a vector, in double precision."""
+    for i in range(vector.size):
+        total = 0.0
+        for p in range(indptr[i], indptr[i + 1]):
+            prefetch(vector, np.uint64(indices[min(p + _AHEAD, indices.size - 1)]))
+            total += data[p] * vector[indices[p]]
+        out[i] = total
 
 
 @njit(**KERNEL)
