@@ -25,6 +25,9 @@ PREPARATION = 600.0
 QUICK_STATES = 10_000
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 PLANTED = "planted"
+# The module that a process runs for one measurement, and where it is found.
+TRIAL = "benchmarks.trial"
+ROOT = Path(__file__).parents[1]
 
 
 @dataclass(frozen=True)
@@ -152,11 +155,12 @@ def trial(score: Score, place: Path, seed: int, settings: Settings) -> None:
         settings.limit,
         answer,
     )
-    command = [sys.executable, "-m", "benchmarks.trial", *map(str, question)]
+    command = [sys.executable, "-m", TRIAL, *map(str, question)]
     environment = os.environ | {name: str(settings.threads) for name in THREADS}
     try:
         ended = subprocess.run(
             command,
+            cwd=ROOT,
             env=environment,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,

@@ -24,6 +24,8 @@ from klump.search.method import Task
 MOST_STATES_DENSE = 4_000
 MOST_STATES_RESTARTED = 10_000
 LARGEST_WEIGHT = 1_000_000
+# Where PyDTMC keeps who is in which group.
+PYDTMC_FUNCTION, PYDTMC_VARIABLE = "mc_aggregate_spectral_bottom_up", "phi"
 
 
 @dataclass(frozen=True)
@@ -173,16 +175,33 @@ def _pydtmc(task):
     found = []
 
     def watch(frame, event, _):
-        if event == "return" and frame.f_code.co_name == "mc_aggregate_spectral_bottom_up":
-            found.append(frame.f_locals["phi"])
+        if event == "return" and frame.f_code.co_name == PYDTMC_FUNCTION:
+            found.append(frame.f_locals.get(PYDTMC_VARIABLE))
 
     chain = pydtmc.MarkovChain(matrix)
+    before = sys.getprofile()
     sys.setprofile(watch)
     try:
         chain.aggregate(task.n_groups, method="spectral-bottom-up")
     finally:
-        sys.setprofile(None)
-    return np.asarray(found[-1]).argmax(axis=1)
+        sys.setprofile(before)
+    return _from_membership(found, matrix.shape[0])
+
+
+def _from_membership(found, n_states):
+    """Labels from the 0-1 matrix that was read last; an error if it is not what it was when this was written."""
+    membership = found[-1] if found else None
+    if not isinstance(membership, np.ndarray) or membership.ndim != 2 or len(membership) != n_states:
+        raise RuntimeError(
+            f"the groups of PyDTMC cannot be read: this version has no matrix {PYDTMC_VARIABLE!r} with a row for "
+            f"each state in {PYDTMC_FUNCTION}; change benchmarks/peers.py"
+        )
+    if not np.isin(membership, (0, 1)).all() or not (membership.sum(axis=1) == 1).all():
+        raise RuntimeError(
+            f"the groups of PyDTMC cannot be read: {PYDTMC_VARIABLE!r} in {PYDTMC_FUNCTION} does not put each state "
+            "into one group; change benchmarks/peers.py"
+        )
+    return membership.argmax(axis=1)
 
 
 _DENSE = (MOST_STATES_DENSE, "works on dense matrices")
