@@ -4,12 +4,19 @@ from __future__ import annotations
 
 import argparse
 
-from benchmarks import contest, lumping, merging, sweeps
+from benchmarks import contest, lumping, many_machines, merging, model, settling, sweeps
 from benchmarks.measure import write
 from benchmarks.peers import CONTESTANTS
 from benchmarks.workloads import WORKLOADS
 
-BENCHMARKS = {"sweeps": sweeps.run, "lumping": lumping.run, "merging": merging.run}
+BENCHMARKS = {
+    "sweeps": sweeps.run,
+    "model": model.run,
+    "settling": settling.run,
+    "lumping": lumping.run,
+    "merging": merging.run,
+    "many-machines": many_machines.run,
+}
 NAMES = (*BENCHMARKS, "peers")
 QUICK_LIMIT = 60.0
 
@@ -38,7 +45,7 @@ def settings(arguments):
     )
 
 
-def parsed():
+def parsed(words=None):
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="benchmark", help=f"some of {', '.join(NAMES)}; else all")
     peers = parser.add_argument_group("peers")
@@ -51,7 +58,7 @@ def parsed():
     peers.add_argument("--timeout", type=float, help="seconds for a measurement (600)")
     peers.add_argument("--threads", type=int, default=1, help="threads for each contestant (1)")
     peers.add_argument("--output", help="name of the files in benchmarks/results")
-    arguments = parser.parse_args()
+    arguments = parser.parse_args(words)
     unknown = [name for name in arguments.names if name not in NAMES]
     if unknown:
         parser.error(f"there is no benchmark {unknown[0]!r}; choose from {', '.join(NAMES)}")

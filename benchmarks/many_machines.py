@@ -1,6 +1,7 @@
 """Seconds and bytes of a step in blocks, on a cluster of two processes of this machine.
 
-``python -m benchmarks.many_machines`` prints the figures of ``docs/many_machines.md``, and those of a serial sweep.
+``python -m benchmarks.many_machines`` prints the figures of ``docs/many_machines.md``, and those of a serial sweep;
+``python -m benchmarks many-machines`` does so too, with the defaults. It promises nothing.
 """
 
 from __future__ import annotations
@@ -8,10 +9,12 @@ from __future__ import annotations
 import argparse
 import logging
 import time
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
 
+from benchmarks.measure import Verdict
 from klump import MarkovChain
 from klump.distributed import refine
 from klump.distributed import refinement as within
@@ -69,27 +72,25 @@ def seconds_of_sweep(chain: MarkovChain, labels: Any, n_groups: int, sweeps: int
     return (time.perf_counter() - begin) / max(1, traces[0].size - 1)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--states", type=int, default=100_000)
-    parser.add_argument("--groups", type=int, default=50)
-    parser.add_argument("--steps", type=int, default=8)
-    chosen = parser.parse_args()
+def run(states: int = 100_000, groups: int = 50, steps: int = 8) -> list[Verdict]:
+    if find_spec("distributed") is None:
+        print("not measured: many machines, because dask is not installed")
+        return []
     from dask.distributed import Client, LocalCluster
 
-    chain, planted = sparse_block_chain(chosen.states, chosen.groups, random_state=0)
+    chain, planted = sparse_block_chain(states, groups, random_state=0)
     rng = np.random.default_rng(0)
-    drawn = rng.integers(chosen.groups, size=chosen.states)
-    starts = {"random": drawn, "5 % wrong": np.where(rng.random(chosen.states) < 0.05, drawn, planted)}
+    drawn = rng.integers(groups, size=states)
+    starts = {"random": drawn, "5 % wrong": np.where(rng.random(states) < 0.05, drawn, planted)}
     print(chain)
     options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": ":0"}
     with LocalCluster(**options, silence_logs=logging.CRITICAL) as cluster, Client(cluster) as client:
         for name, labels in starts.items():
-            ask = (chain, labels.astype(np.int32), chosen.steps)
+            ask = (chain, labels.astype(np.int32), steps)
             for each in (None, client):  # compile, or load what was compiled
                 seconds_of_steps(*ask[:2], 1, client=each, n_blocks=2)
-            descend(make_problem(chain), ask[1], chosen.groups, [0.5], np.arange(0), max_sweeps=1)
-            sweep = seconds_of_sweep(*ask[:2], chosen.groups, chosen.steps)
+            descend(make_problem(chain), ask[1], groups, [0.5], np.arange(0), max_sweeps=1)
+            sweep = seconds_of_sweep(*ask[:2], groups, steps)
             print(f"{name}: a serial sweep takes {sweep:.3f} s")
             for place, each in (("here", None), ("cluster", client)):
                 for n_blocks in (2, 8):
@@ -97,6 +98,15 @@ def main() -> None:
                     print(f"  {place}, {n_blocks} blocks: first {first:.3f} s, then {step:.3f} s a step")
             for step, (sent, received) in enumerate(bytes_of_steps(*ask, client=client, n_blocks=2), start=1):
                 print(f"  step {step}: {sent / 1e6:.2f} MB sent, {received / 1e6:.2f} MB received")
+    return []
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--states", type=int, default=100_000)
+    parser.add_argument("--groups", type=int, default=50)
+    parser.add_argument("--steps", type=int, default=8)
+    run(**vars(parser.parse_args()))
 
 
 if __name__ == "__main__":
