@@ -1,5 +1,6 @@
 """Large sparse chains: planted groups are found, nothing is made dense, any number of groups works."""
 
+import itertools
 import tracemalloc
 
 import numpy as np
@@ -10,7 +11,7 @@ import klump
 from klump.search.descent import random_labels
 from klump.search.kernels import descent
 from klump.search.method import Task
-from klump.search.multilevel import multilevel
+from klump.search.multilevel import explored, multilevel
 from klump.search.problem import make_problem, make_table, make_work
 from klump.sources.random_chains import random_chain, sparse_block_chain
 
@@ -40,7 +41,7 @@ def test_exactly_k_groups_for_any_k(k):
 
 
 def test_auto_keeps_what_restarts_find_when_starts_are_too_dear(monkeypatch):
-    monkeypatch.setattr("klump.search.portfolio._AFFORDABLE", 10)
+    monkeypatch.setattr("klump.search.portfolio._AFFORDABLE_SPARSE", 10)
     chain = random_chain(60, kind="sparse", random_state=4)
     for beta in (0.0, 0.5, 1.0):
         best = klump.aggregate(chain, 6, beta=beta, n_init=5).cost
@@ -65,3 +66,58 @@ def test_a_sparse_chain_is_never_made_dense():
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 3 * need
+
+
+@pytest.mark.parametrize("beta", [0.5, 0.2, 1.0])
+def test_the_last_sweep_proves_that_no_state_would_rather_be_elsewhere(beta):
+    """The queue looks only at states with a neighbour that moved; what it leaves out must not be lost."""
+    chain, _ = sparse_block_chain(3000, 10, kind="noisy", random_state=5)
+    found = multilevel(Task(chain, 10, beta))
+    problem = make_problem(chain)
+    table = make_table(problem, found.labels, 10)
+    descent.build(problem, table)
+    moves, _ = descent.sweep(problem, table, make_work(10), beta, np.arange(3000), 1e-12, False, False)
+    assert moves == 0
+    assert all(later <= earlier + 1e-12 for earlier, later in itertools.pairwise(found.trace))
+
+
+def grid(length, rng):
+    """A walk on a square lattice: slow, and without planted groups."""
+    index = np.arange(length * length).reshape(length, length)
+    pairs = [(index[:-1], index[1:]), (index[:, :-1], index[:, 1:])]
+    pairs += [(end, start) for start, end in pairs]
+    rows, columns = (np.concatenate([pair[side].ravel() for pair in pairs]) for side in range(2))
+    weights = rng.uniform(0.5, 1.5, rows.size)
+    return klump.MarkovChain.from_counts(sparse.csr_array((weights, (rows, columns))))
+
+
+def test_a_slow_chain_without_plain_groups_is_searched_from_other_starts_too(rng):
+    chain = grid(50, rng)
+    found, is_sure = explored(Task(chain, 12, 0.5))
+    assert not is_sure
+    assert found.cost <= 1.02 * klump.aggregate(chain, 12, method="spectral").cost
+
+
+def test_plain_groups_are_recognised():
+    chain, planted = sparse_block_chain(4000, 50, random_state=3)
+    found, is_sure = explored(Task(chain, 50, 0.5))
+    assert is_sure
+    assert found.cost <= klump.score(chain, planted).at(0.5) * (1 + 1e-6)
+
+
+def test_two_hundred_planted_groups():
+    chain, planted = sparse_block_chain(10_000, 200, random_state=3)
+    found = multilevel(Task(chain, 200, 0.5))
+    assert found.cost <= klump.score(chain, planted).at(0.5) * (1 + 1e-6)
+
+
+def test_below_one_half_the_next_to_trivial_answer_is_seen():
+    """At beta = 0 the cheapest groups keep nearly nothing; the planted ones are not the answer."""
+    chain, planted = sparse_block_chain(2000, 6, kind="noisy", random_state=1)
+    assert multilevel(Task(chain, 6, 0.0)).cost < 0.1 * klump.score(chain, planted).at(0.0)
+
+
+def test_an_initial_map_is_never_made_worse():
+    chain, planted = sparse_block_chain(2000, 6, kind="noisy", random_state=1)
+    found = multilevel(Task(chain, 6, 0.5, initial=planted.astype(np.int32)))
+    assert found.cost <= klump.score(chain, planted).at(0.5) + 1e-12

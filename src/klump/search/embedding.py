@@ -67,11 +67,12 @@ def within_groups(problem: Problem, labels: Labels, n_groups: int, rng: np.rando
 
 
 def _flowing(problem: Problem, vector: Floats) -> Floats:
-    """J times a vector. (SciPy would make the columns of a sparse one as wide as the ends of its rows: a copy.)"""
+    """J times a vector."""
     from klump.search.kernels.embedding import multiply_one
 
     if problem.rows.size:
         return np.asarray(problem.rows @ vector)
+    # SciPy would make the columns as wide as the ends of rows: a copy, perhaps larger than memory.
     out = np.empty_like(vector)
     multiply_one(problem.out_indptr, problem.out_indices, problem.out_mass, vector, out)
     return out

@@ -28,7 +28,7 @@ _PAIR_SWEEPS, _FREE_SWEEPS, _DRAWN_SWEEPS = 2, 2, 4
 _LEAST_PATIENCE, _MOST_PATIENCE, _PATIENT, _CYCLES = 2, 10, 50_000_000, 4
 # States times groups for which single states are split off one large group.
 _SPLITTABLE = 5_000_000
-# A cycle was worth it if the cost fell by more than this share; after a larger fall the first start is not trusted.
+# A cycle was worth it if the cost fell by more than this share; after a larger change the first start is not trusted.
 _GAIN, _UNSURE = 1e-5, 1e-4
 _MIDDLE = 0.5
 # A search has settled when less than this share of the states moves.
@@ -89,7 +89,7 @@ class _Search:
         splits = cycle([self._split_by_links, self._split_by_vector])
         while self._can_split() and in_vain < self.patience and self.cycles < _CYCLES * self.patience:
             before = current.cost
-            current = self._cycle(current, next(splits), rng)
+            current = self._kept(better(current, self._cycled(current, next(splits), rng)))
             in_vain = 0 if self._is_gain(before, current, _GAIN) else in_vain + 1
         for labels in [current.labels, *self._starts_at_target(rng)]:
             settled = self._settle(labels, self.k, self.task.beta, to_the_end=True)
@@ -106,10 +106,10 @@ class _Search:
         given = [] if self.task.initial is None else [self.task.initial[self._order]]
         best = reduce(better, [self._start(labels) for labels in [*given, self._shown[self._order]]])
         if self._can_split():
-            before = best.cost
-            best = self._cycle(best, self._split_by_vector, rng)
-            # Where there is structure, the first cycle has nothing to mend.
-            self.is_sure = not self._is_gain(before, best, _UNSURE)
+            other = self._cycled(best, self._split_by_vector, rng)
+            # Where groups are plain, the first cycle comes back to them; elsewhere it ends at other ones, or worse.
+            self.is_sure = abs(other.cost - best.cost) <= _UNSURE * best.cost + EQUAL
+            best = self._kept(better(best, other))
             if self.is_sure:
                 return best, 1
         joined = self._joined()
@@ -138,13 +138,13 @@ class _Search:
             kernels.split_off(self._problem, table, make_work(k), beta)
             yield table.labels
 
-    def _cycle(
+    def _cycled(
         self, found: Found, split: Callable[[Labels, np.random.Generator], Labels], rng: np.random.Generator
     ) -> Found:
-        """Split every group in two, merge back to k; keep it if better."""
+        """Split every group in two and merge back to k."""
         self.cycles += 1
         halves = without_empty_groups(split(found.labels, rng), 2 * self.k)
-        return self._kept(better(found, self._settle(self._merged(halves), self.k)))
+        return self._settle(self._merged(halves), self.k)
 
     def _is_gain(self, before: float, found: Found, share: float) -> bool:
         return before - found.cost > share * before + EQUAL
