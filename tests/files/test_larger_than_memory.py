@@ -18,7 +18,7 @@ from klump.files import write_mapped
 
 resource = pytest.importorskip("resource")
 
-N_GROUPS = 5
+N_GROUPS = 10
 # What the process may have on top, as a share of the transitions: probabilities alone are two thirds, columns one.
 SHARE = 0.3
 
@@ -61,6 +61,27 @@ size = chain.n_transitions * 12
 del chain
 limit(share * size)
 everything(large)
+print("done", size)
+"""
+
+SEARCH = """
+from klump.search.method import Task
+from klump.search.multilevel import multilevel
+from klump.sources.random_chains import random_chain
+
+# Everything is imported and compiled by chains with groups and without; aggregate has other ways with small ones.
+for chain in (klump.read_chain(small + "/chain.mapped"), random_chain(300, kind="sparse", random_state=0)):
+    klump.score(chain, np.arange(chain.n_states) % 10)
+    for beta in (0.5, 0.3):
+        multilevel(Task(chain, 10, beta))
+chain = klump.read_chain(large + "/chain.mapped")
+size = chain.n_transitions * 12
+limit(share * size)
+planted = klump.score(chain, np.arange(chain.n_states) % 10)
+for beta in (0.5, 0.3):
+    answer = klump.aggregate(chain, 10, beta=beta)
+    assert answer.cost <= planted.at(beta) + 1e-9
+    assert len(set(answer.labels.tolist())) == 10
 print("done", size)
 """
 
@@ -107,8 +128,9 @@ def run(code, folders):
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux limits what is not mapped from files")
-def test_larger_than_memory(folders):
-    result = run(EVERYTHING, folders)
+@pytest.mark.parametrize("code", [EVERYTHING, SEARCH], ids=["everything but a search", "search"])
+def test_larger_than_memory(folders, code):
+    result = run(code, folders)
     assert result.returncode == 0, result.stderr
     assert int(result.stdout.split()[1]) > 4e7
 
