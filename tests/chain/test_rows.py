@@ -56,11 +56,13 @@ def test_blocks_are_the_matrix_cut_at_rows(n, most_rows, most_transitions, seed)
     assert len(value) == matrix.nnz
 
 
-def test_a_dense_matrix_is_one_block():
-    P = np.eye(4)
-    ((covered, block),) = rows.row_blocks(P)
-    assert covered == slice(0, 4)
-    assert block is P
+def test_a_dense_matrix_is_cut_without_a_copy(rng, monkeypatch):
+    monkeypatch.setattr(rows, "TRANSITIONS", 10)
+    P = rng.random((5, 4))
+    blocks = list(rows.row_blocks(P))
+    assert [covered for covered, _ in blocks] == [slice(0, 2), slice(2, 4), slice(4, 5)]
+    assert all(np.shares_memory(block, P) for _, block in blocks)
+    assert np.array_equal(np.concatenate([block for _, block in blocks]), P)
 
 
 def test_total_is_the_sum(rng):

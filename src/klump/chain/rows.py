@@ -32,7 +32,7 @@ _ZEROS = 2**20
 
 
 def row_blocks(matrix: Matrix) -> Iterator[tuple[slice, Any]]:
-    """Cut a sparse matrix into blocks of rows that are small beside a large chain; a dense one is one block.
+    """Cut a matrix into blocks of rows that are small beside a large chain.
 
     Examples
     --------
@@ -41,7 +41,12 @@ def row_blocks(matrix: Matrix) -> Iterator[tuple[slice, Any]]:
     [(slice(0, 3, None), 3)]
     """
     n = matrix.shape[0]
-    if not isinstance(matrix, sparse.csr_array) or (matrix.nnz <= TRANSITIONS and n <= ROWS):
+    if not isinstance(matrix, sparse.csr_array):
+        size = max(1, TRANSITIONS // max(1, matrix.shape[1]))
+        for begin in range(0, n, size):
+            yield slice(begin, min(begin + size, n)), matrix[begin : begin + size]
+        return
+    if matrix.nnz <= TRANSITIONS and n <= ROWS:
         yield slice(0, n), matrix
         return
     begin = 0
