@@ -584,23 +584,24 @@ def _bound_links(problem: Problem, table: Table, x: int, work: Work, n_out: int,
     Nothing here takes time that grows with the number of groups.
     """
     home, mu, flow, loop = np.int64(table.labels[x]), problem.mu[x], table.flow, problem.loops[x]
+    log, inverse = table.nu[LOG], table.nu[INVERSE]
     most = _most_change(flow, loop, work, n_out, n_in)
     _bound_where_linked(flow, loop, work, n_out, n_in)
     _bound_meetings(flow, home, loop, False, work, n_out, n_in)
     for side in range(2):
         for q in range(n_in if side else n_out):
             y = np.int64(work.groups[side, q])
-            work.gain[y] = _least_rise(table, y, mu) - 0.5 * work.change[y]
+            work.gain[y] = _least_rise(log[y], inverse[y], mu) - 0.5 * work.change[y]
     work.gain[home] = np.inf
     return f(table.lightest[0] + mu) - f(table.lightest[0]) - 0.5 * most
 
 
 @njit(**PART)
-def _least_rise(table: Table, y: int, mu: float) -> float:
-    """Bound what sum f(nu) gains when a state joins group y."""
+def _least_rise(log: float, inverse: float, mu: float) -> float:
+    """Bound what sum f(nu) gains when a state joins a group, from the logarithm and the inverse of its mass."""
     # What bounds the rise grows with u up to there, and so does the rise.
-    u = min(mu * table.nu[INVERSE, y], 1.0)
-    return mu * (table.nu[LOG, y] + LOG2_E * (1.0 + 0.5 * u - u * u * (1.0 / 6.0)))
+    u = min(mu * inverse, 1.0)
+    return mu * (log + LOG2_E * (1.0 + 0.5 * u - u * u * (1.0 / 6.0)))
 
 
 @njit(**PART)
@@ -616,10 +617,10 @@ def _least_linked(work: Work, n_out: int, n_in: int) -> tuple[float, np.int64]:
 
 
 @njit(**PART)
-def _least_anywhere(work: Work) -> tuple[float, np.int64]:
-    """Find the least bound of all."""
+def _least_anywhere(work: Work, limit: float) -> tuple[float, np.int64]:
+    """Find the least bound of all, and where it is unless it is above a limit."""
     least, at = _least(work.gain), np.int64(0)
-    while work.gain[at] != least:
+    while least <= limit and work.gain[at] != least:
         at += 1
     return least, at
 
@@ -828,9 +829,10 @@ def _bound(
         work.change[:] = 0.0
     else:
         _bound_flow(table.flow, home, problem.loops[x], care, work, n_out, n_in)
-    into, change = work.into, work.change
+    log, inverse, into, change = table.nu[LOG], table.nu[INVERSE], work.into, work.change
     for y in range(gain.size):
-        gain[y] = _least_rise(table, y, mu) + (1.0 - 2.0 * beta) * into[y] - (1.0 - beta) * change[y]
+        rise = _least_rise(log[y], inverse[y], mu)
+        gain[y] = rise + (1.0 - 2.0 * beta) * into[y] - (1.0 - beta) * change[y]
     gain[home] = np.inf
     gain[table.size.size :] = np.inf
 
@@ -979,7 +981,7 @@ def visit(
         while True:
             y: int | np.int64 = only
             if only < 0:
-                bound, y = _least_linked(work, n_out, n_in) if linked else _least_anywhere(work)
+                bound, y = _least_linked(work, n_out, n_in) if linked else _least_anywhere(work, least)
                 if not bound <= least or (bound == least and y > best):
                     if not (linked and elsewhere <= least):
                         break
