@@ -21,7 +21,7 @@ Floats = NDArray[np.float64]
 
 _WIDTH = 24
 _POWERS, _BETWEEN, _SPLIT_POWERS = 12, 3, 6
-_LOST = 1e-10
+_LOST, _LIGHT = 1e-10, 1e-290
 # States that are handled at once, so that what is known of them stays in the cache.
 _BLOCK = 4096
 # k-means sees so many states, or so many a group.
@@ -56,12 +56,13 @@ def coordinates(task: Task, width: int, rng: np.random.Generator) -> Singles:
 def within_groups(problem: Problem, labels: Labels, n_groups: int, rng: np.random.Generator) -> Floats:
     """One coordinate by which states differ from the mean of their group, and that P hardly shrinks."""
     mu = problem.mu
-    mass = np.bincount(labels, weights=mu, minlength=n_groups)
+    # What is too light to be seen goes with its neighbours, whatever it is divided by.
+    mass = np.maximum(np.bincount(labels, weights=mu, minlength=n_groups), _LIGHT)
     vector = rng.standard_normal(mu.size)
     for _ in range(_SPLIT_POWERS):
         weighted = _flowing(problem, vector)
         weighted -= mu * (np.bincount(labels, weights=weighted, minlength=n_groups) / mass)[labels]
-        vector = weighted / mu
+        vector = weighted / np.maximum(mu, _LIGHT)
         vector /= np.sqrt(weighted @ vector) or 1.0
     return np.asarray(vector)
 

@@ -230,13 +230,14 @@ class _Search:
             moves, change = kernels.sweep(self._problem, table, work, beta, order, TOLERANCE, False, False)
             stale += moves
             cost += change
+            if stale >= n:  # so that rounding cannot pile up
+                cost, stale = combined(kernels.build(self._problem, table), beta) + task.offset(beta), 0
             trace.append(cost)
             proven = moves == 0 and order.size == n
             if proven or (moves < _SETTLED * n and not to_the_end):
                 break
             order = np.flatnonzero(table.waiting) if queue and moves else everyone
-        if stale > n or to_the_end:
-            # So that rounding cannot pile up.
+        if to_the_end:
             trace[-1] = combined(kernels.build(self._problem, table), beta) + task.offset(beta)
         return table, trace
 
