@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from functools import partial
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -198,10 +199,15 @@ def _extrapolated(seen: list[Floats]) -> Floats:
     The last of them if that gave away more than half of some state's mass, or doubled it.
     """
     last = seen[-1]
-    changes = np.diff(np.array(seen), axis=0) / np.sqrt(np.maximum(last, _COUNTS))
+    root = np.sqrt(np.maximum(last, _COUNTS))
+    changes = np.array([(later - earlier) / root for earlier, later in pairwise(seen)])
     products = changes @ changes.T
+    if not products.max() > 0.0:
+        return last
     weights = np.linalg.lstsq(products / products.max(), np.ones(len(changes)), rcond=1e-12)[0]
-    jump = (weights / weights.sum()) @ np.array(seen[1:])
+    if not weights.sum() > 0.0:
+        return last
+    jump = sum(weight * later for weight, later in zip(weights / weights.sum(), seen[1:], strict=True))
     is_sane = np.isfinite(jump).all() and (jump >= 0.5 * last).all() and (jump <= 2.0 * last).all()
     return np.asarray(jump / jump.sum()) if is_sane else last
 

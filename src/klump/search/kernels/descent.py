@@ -241,12 +241,14 @@ def _refresh_dense(dense: Dense, y: int) -> None:
 def _build_lists(problem: Problem, table: Table) -> float:
     """Fill A in the sparse layout; return sum f(A)."""
     n, k, labels, lists = table.labels.size, table.size.size, table.labels, table.lists
+    last = problem.out_indices.size - 1
     for b in range(lists.group.shape[0]):
         for e in range(4):
             _free(lists, b, e, k)
     for i in range(n):
         lists.bounds[i, 1] = 0
         for p in range(problem.out_indptr[i], problem.out_indptr[i + 1]):
+            prefetch(labels, np.uint64(problem.out_indices[min(p + _AHEAD, last)]))
             b, e = _find(lists, i, np.int64(labels[problem.out_indices[p]]))
             lists.counts[b, e] += 1
             lists.value[b, 0, e] += problem.out_mass[p]
@@ -416,8 +418,8 @@ def _bound_leaving(flow: Flow, home: int, loop: float, work: Work, n_out: int, n
 
 @njit(**PART)
 def _least_loss(b: float, log: float, r: float) -> float:
-    # Rounding may have left less than is taken away.
-    u = min(r / b, 1.0)
+    # Rounding may have left less than is taken away, or nothing.
+    u = min(r / max(b, _SMALLEST), 1.0)
     return r * (log + LOG2_E * (1.0 - 0.5 * u - 0.5 * u * u))
 
 
