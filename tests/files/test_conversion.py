@@ -12,6 +12,7 @@ from klump.chain import rows
 from klump.errors import FileFormatError, InvalidArgumentError, InvalidChainError, ReducibleChainError
 from klump.files import npz
 from klump.files.conversion import convert_chain
+from klump.files.registry import format_of
 
 
 @pytest.fixture
@@ -130,3 +131,23 @@ def test_errors_name_the_file_that_is_wrong_and_leave_the_other_alone(tmp_path, 
     with pytest.raises(FileFormatError, match=r"^[^:]*new\.mapped: cannot be written: No such file"):
         convert_chain(tmp_path / "eye.npz", tmp_path / "nowhere" / "new.mapped")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["counts.npz", "eye.npz", "old.mapped"]
+
+
+@pytest.mark.parametrize("name", ["chain.npz", "chain.csv", "chain.mtx", "chain.npy"])
+def test_what_fails_while_it_writes_leaves_the_older_file_alone(name, tmp_path, monkeypatch):
+    chain = klump.MarkovChain([[0.5, 0.5], [0.2, 0.8]])
+    path = tmp_path / name
+    klump.write_chain(chain, path)
+    before = path.read_bytes()
+    module = format_of(path)
+    write = module.write
+
+    def stopped(chain, place):
+        write(chain, place)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(module, "write", stopped)
+    with pytest.raises(KeyboardInterrupt):
+        klump.write_chain(chain, path)
+    assert path.read_bytes() == before
+    assert [entry.name for entry in tmp_path.iterdir()] == [name]

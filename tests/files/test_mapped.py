@@ -304,3 +304,36 @@ def test_names_that_hold_no_chain(tmp_path):
     (tmp_path / "b.mapped").touch()
     with pytest.raises(FileFormatError, match=r"b\.mapped: a mapped chain is a folder, but this is a file"):
         klump.read_chain(tmp_path / "b.mapped")
+
+
+def test_a_folder_of_somebody_else_is_never_replaced(tmp_path):
+    chain = klump.MarkovChain([[0.5, 0.5], [0.2, 0.8]])
+    foreign = tmp_path / "mine.mapped"
+    foreign.mkdir()
+    (foreign / "chain.json").write_text('{"supply": "chain"}')
+    with pytest.raises(FileFormatError, match="something else than a chain"):
+        klump.write_chain(chain, foreign)
+    assert (foreign / "chain.json").read_text() == '{"supply": "chain"}'
+
+
+def test_a_file_that_somebody_put_beside_a_chain_is_not_lost(tmp_path):
+    chain = klump.MarkovChain([[0.5, 0.5], [0.2, 0.8]])
+    folder = tmp_path / "chain.mapped"
+    klump.write_chain(chain, folder)
+    (folder / "thesis.txt").write_text("work of years")
+    with pytest.raises(FileFormatError, match=r"thesis\.txt"):
+        klump.write_chain(chain, folder)
+    assert (folder / "thesis.txt").exists()
+
+
+def test_the_name_of_another_format_is_refused(tmp_path):
+    with pytest.raises(FileFormatError, match=r"\.npz"):
+        klump.write_mapped(tmp_path / "chain.npz", [np.eye(2)])
+
+
+def test_a_link_is_refused(tmp_path):
+    chain = klump.MarkovChain([[0.5, 0.5], [0.2, 0.8]])
+    klump.write_chain(chain, tmp_path / "real.mapped")
+    (tmp_path / "link.mapped").symlink_to(tmp_path / "real.mapped")
+    with pytest.raises(FileFormatError, match="link"):
+        klump.write_chain(chain, tmp_path / "link.mapped")

@@ -25,12 +25,14 @@ _COLUMNS = ("n_states", "beta", "cost", "lumpability", "predictability", "kept",
 _MOST = 1_000_000
 
 
-def _numbers(ctx: click.Context, param: click.Parameter, value: str) -> list[int]:
+def _numbers(ctx: click.Context, param: click.Parameter, value: str | None) -> list[int] | None:
     """Read numbers and ranges.
 
     >>> _numbers(None, None, "2..4,8")
     [2, 3, 4, 8]
     """
+    if value is None:
+        return None
     numbers: list[int] = []
     for part in value.split(","):
         ends = re.fullmatch(r"\s*(\d+)(?:\.\.(\d+))?\s*", part)
@@ -61,10 +63,9 @@ def _known_method(ctx: click.Context, param: click.Parameter, value: str) -> str
     "-k",
     "--n-states",
     metavar="K..K",
-    default="2..10",
-    show_default=True,
+    default=None,
     callback=_numbers,
-    help="Numbers of groups: a range, or a list like 2,4,8.",
+    help="Numbers of groups: a range, or a list like 2,4,8.  [default: 2..10, or as many as there are states]",
 )
 @click.option(
     "--beta",
@@ -92,7 +93,7 @@ def _known_method(ctx: click.Context, param: click.Parameter, value: str) -> str
 @printing_options
 def command(
     source: ChainInput,
-    n_states: list[int],
+    n_states: list[int] | None,
     betas: tuple[float, ...],
     method: str,
     n_init: int,

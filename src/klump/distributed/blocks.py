@@ -106,7 +106,7 @@ def of_folder(folder: Path) -> Transitions:
             np.load(folder / f"{name}.npy", mmap_mode="r", allow_pickle=False)
             for name in ("data", "indices", "indptr")
         )
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, EOFError) as error:
         raise FileFormatError(
             f"{folder}: no chain can be mapped from it ({error}); write one with "
             "klump.write_chain(chain, 'name.mapped')"

@@ -21,6 +21,7 @@ from klump.distributed.engine import Cluster, Engine, Here
 from klump.distributed.kernels.tables import Groups, Ints, Shorts
 from klump.distributed.steps import Moves, Proposals
 from klump.errors import InvalidArgumentError
+from klump.files import read_chain
 from klump.search.descent import TOLERANCE
 
 Progress = Callable[[int, int, float], None]
@@ -123,6 +124,8 @@ def refine(
     engine: Engine = Here() if client is None else Cluster(client)
     folder = Path(chain) if isinstance(chain, str | PathLike) else None
     transitions = blocks.of_chain(as_chain(chain)) if folder is None else blocks.of_folder(folder)
+    if folder is not None:
+        read_chain(folder)  # which checks what workers then only read
     mapping = as_mapping(labels, transitions.n_states)
     if mapping.labels is None:
         raise InvalidArgumentError("labels must be a deterministic map: pass one group for each state")

@@ -35,6 +35,7 @@ from klump.files.registry import Contents
 _FORMAT, _VERSION = "klump/mapped-chain", 1
 _FACTS = "chain.json"
 _TRANSITIONS = ("data", "indices", "indptr")
+_FILES = {_FACTS, *(f"{name}.npy" for name in (*_TRANSITIONS, *NAME_KEYS, "stationary", "original_index"))}
 # SciPy wants columns and ends of rows to be of one kind: 64 bits if there are this many transitions or more.
 _WIDE = 2**31 - 1
 _HEADER = 128  # bytes; room for the length of any array
@@ -47,7 +48,7 @@ def read(path: Path, *, add_up: bool) -> Contents:
     try:
         n, n_transitions = int(facts["n_states"]), int(facts["n_transitions"])
         applied = tuple(str(words) for words in facts["applied"])
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
         raise _damaged(f"{_FACTS} lacks something ({error})") from error
     index = np.int64 if n_transitions >= _WIDE else np.int32
     transitions = (
@@ -139,9 +140,8 @@ def _facts(path: Path) -> dict[str, Any]:
         raise FileFormatError("a mapped chain is a folder, but this is a file; check the suffix")
     if path.is_dir() and not is_mapped(path):
         raise FileFormatError(f"there is no {_FACTS} in this folder; klump convert makes a mapped chain")
-    text = (path / _FACTS).read_text(encoding="utf-8")
     try:
-        facts = json.loads(text)
+        facts = json.loads((path / _FACTS).read_text(encoding="utf-8"))
         kind, version = facts["format"], facts["version"]
     except (ValueError, KeyError, TypeError) as error:
         raise _damaged(f"{_FACTS} cannot be understood") from error
@@ -189,11 +189,25 @@ def _names(path: Path) -> list[Hashable] | None:
 
 
 def require_free(path: Path) -> None:
-    """Refuse to replace anything but a mapped chain."""
-    if path.is_dir() and not is_mapped(path) and any(path.iterdir()):
-        raise FileFormatError("the folder holds something else than a chain; choose another name")
+    """Refuse to replace anything but a mapped chain, and nothing that somebody has put beside one."""
+    if path.is_symlink():
+        raise FileFormatError("this is a link; name the folder that it leads to")
+    if path.is_dir():
+        there = {entry.name for entry in path.iterdir()}
+        foreign = sorted(there - _FILES)
+        if foreign or (there and not _is_own(path)):
+            other = f" ({foreign[0]})" if foreign else ""
+            raise FileFormatError(f"the folder holds something else than a chain{other}; choose another name")
     if path.is_file():
         raise FileFormatError("there is a file of this name, but a mapped chain is a folder; remove it first")
+
+
+def _is_own(path: Path) -> bool:
+    try:
+        _facts(path)
+    except (FileFormatError, OSError, ValueError):
+        return False
+    return True
 
 
 @contextmanager

@@ -121,6 +121,8 @@ def readable(path: Path) -> Iterator[None]:
 
 def _looks_like(path: Path) -> str:
     """Say what a binary file seems to be, from its first bytes."""
+    if path.is_dir():
+        return ""
     kinds = {b"PK": "a zip or .npz archive", b"\x1f\x8b": "compressed by gzip", b"\x93NUMPY": "a .npy array"}
     with path.open("rb") as file:
         start = file.read(8)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import Any
 from klump.chain.markov_chain import ChainLike, as_chain
 from klump.errors import FileFormatError
 from klump.files.reading import named
-from klump.files.registry import format_of
+from klump.files.registry import MODULES, format_of
 
 
 def write_chain(chain: ChainLike, path: str | os.PathLike[str]) -> None:
@@ -38,8 +39,8 @@ def write_chain(chain: ChainLike, path: str | os.PathLike[str]) -> None:
     rain,0.3,0.7
     """
     file = Path(path)
-    with writable(path), named(path):
-        format_of(file).write(as_chain(chain), file)
+    with writable(path), named(path), _complete(file) as place:
+        format_of(file).write(as_chain(chain), place)
 
 
 def write_mapped(
@@ -86,7 +87,27 @@ def write_mapped(
     from klump.files.mapped import write_blocks
 
     with writable(path), named(path):
+        other = next((suffix for suffix in MODULES if str(path).lower().endswith(suffix)), ".mapped")
+        if other != ".mapped":
+            raise FileFormatError(
+                f"a name that ends with {other} is not that of a folder; choose one with .mapped"
+            )
         write_blocks(Path(path), blocks, states=states, normalize=normalize)
+
+
+@contextmanager
+def _complete(file: Path) -> Iterator[Path]:
+    """Give a file to write to, which takes the place of an older one when it is finished."""
+    if file.is_dir() or file.suffix == ".mapped" or (file.exists() and not file.is_file()):
+        yield file  # a folder sees to this itself, a device cannot
+        return
+    place = Path(os.path.realpath(file))
+    part = place.with_name(f".{secrets.token_hex(4)}.{place.name}")
+    try:
+        yield part
+        part.replace(place)
+    finally:
+        part.unlink(missing_ok=True)
 
 
 @contextmanager
