@@ -503,6 +503,7 @@ def test_who_has_a_neighbour_that_moved_waits(layout, beta, rng):
     leads_to, comes_from = P[moved] > 0, P[:, moved] > 0
     expected = leads_to | comes_from
     if layout == "lists":
+        descent.call_siblings(search.problem, search.table)
         expected = expected | (P[comes_from] > 0).any(axis=0)
     assert np.flatnonzero(search.table.waiting).tolist() == np.flatnonzero(expected).tolist()
 

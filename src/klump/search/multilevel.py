@@ -236,6 +236,8 @@ class _Search:
             proven = moves == 0 and order.size == n
             if proven or (moves < _SETTLED * n and not to_the_end):
                 break
+            if beta != _MIDDLE:
+                kernels.call_siblings(self._problem, table)
             order = np.flatnonzero(table.waiting) if queue and moves else everyone
         if to_the_end:
             trace[-1] = combined(kernels.build(self._problem, table), beta) + task.offset(beta)

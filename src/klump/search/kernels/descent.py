@@ -53,6 +53,8 @@ _ALL_BUT_SIGN = 0x7FFFFFFFFFFFFFFF
 # (NumPy integers, because numba compiles a function anew for each plain constant that it is called with.)
 SETTLE, MAY_EMPTY, IN_PAIRS, LOOK, FORCE = (np.int64(rule) for rule in range(5))
 _NOWHERE = np.int64(-1)
+# Marks of the queue
+WAITS, ROW_CHANGED = np.uint8(1), np.uint8(2)
 # What a state brings is little beside an entry of B that is this many times as large.
 _NEAR = 4.0
 # One state is not little beside a group of so few: a bound of what it changes there would be too loose to be of use.
@@ -902,16 +904,22 @@ def _move(
 
 @njit(**PART)
 def _call_neighbours(problem: Problem, table: Table, x: int) -> None:
-    """Note for whom the move of state x changes more than B: its neighbours, and where A counts, theirs."""
-    with_siblings = table.lists.bounds.shape[0] > 0
+    """Note for whom the move of state x changes more than B: its neighbours; and whose row of A it changes."""
     for p in range(problem.out_indptr[x], problem.out_indptr[x + 1]):
-        table.waiting[problem.out_indices[p]] = 1
+        y = problem.out_indices[p]
+        table.waiting[y] = max(table.waiting[y], WAITS)
     for p in range(problem.indptr[x], problem.indptr[x + 1]):
-        i = problem.indices[p]
-        table.waiting[i] = 1
-        if with_siblings:
-            for q in range(problem.out_indptr[i], problem.out_indptr[i + 1]):
-                table.waiting[problem.out_indices[q]] = 1
+        table.waiting[problem.indices[p]] = ROW_CHANGED
+
+
+@njit(**KERNEL)
+def call_siblings(problem: Problem, table: Table) -> None:
+    """Where A counts, let all wait that a state with a changed row leads to: each row once, whatever its moves."""
+    for i in range(table.waiting.size):
+        if table.waiting[i] == ROW_CHANGED:
+            for p in range(problem.out_indptr[i], problem.out_indptr[i + 1]):
+                y = problem.out_indices[p]
+                table.waiting[y] = max(table.waiting[y], WAITS)
 
 
 @njit(**PART)

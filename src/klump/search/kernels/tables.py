@@ -86,7 +86,9 @@ class Table(NamedTuple):
     flow: Flow
     one: Ints  # (1,) an order of visits to a single state
     everyone: Ints  # (n,) an order of visits to all states
-    waiting: Bytes  # (n,) whether a neighbour has moved since this was cleared, or (0,) if nobody asks
+    waiting: (
+        Bytes  # (n,) marks of who has a neighbour that moved since this was cleared, or (0,) if nobody asks
+    )
 
 
 class Work(NamedTuple):
