@@ -24,7 +24,8 @@ def test_same_grid_as_serial(client, chain):
     plain = klump.grid(chain, [2, 3, 4], [0.5, 1.0], **OPTIONS)
     with joblib.parallel_config(backend="dask", client=client):
         spread = klump.grid(chain, [2, 3, 4], [0.5, 1.0], **OPTIONS)
-    np.testing.assert_array_equal(spread.costs, plain.costs)
+    # The last digit of a sum depends on where in memory a process happens to have its arrays.
+    np.testing.assert_allclose(spread.costs, plain.costs, rtol=1e-13)
     for one, other in zip(spread, plain, strict=True):
         np.testing.assert_array_equal(one.labels, other.labels)
         assert one.original is chain
@@ -36,8 +37,10 @@ def test_same_bootstrap_as_serial(client, chain):
     with joblib.parallel_config(backend="dask", client=client):
         spread = klump.bootstrap(counts, 3, n_samples=6, **OPTIONS)
     np.testing.assert_array_equal(spread.labels, plain.labels)
-    np.testing.assert_array_equal(spread.costs, plain.costs)
-    np.testing.assert_array_equal(spread.posterior.transition_matrices, plain.posterior.transition_matrices)
+    # The last digit of a sum depends on where in memory a process happens to have its arrays.
+    np.testing.assert_allclose(spread.costs, plain.costs, rtol=1e-13)
+    matrices = spread.posterior.transition_matrices, plain.posterior.transition_matrices
+    np.testing.assert_allclose(*matrices, rtol=1e-13)
 
 
 def where_starts_run(task, method):
