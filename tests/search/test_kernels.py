@@ -540,6 +540,7 @@ def test_with_many_groups_bounds_from_links_alone_hold_and_choose_the_same(seed)
         assert (bounds[others] <= prices[others] + 1e-12).all()
 
 
+@pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="takes minutes without the compiler")
 def test_more_groups_than_are_bounded_one_by_one(rng):
     P = sparse_matrix(400, 2, rng)
     k = descent._MANY_GROUPS + 40
