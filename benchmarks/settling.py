@@ -72,11 +72,12 @@ def compared(kind, n=100_000, k=50) -> list[Verdict]:
                 f"cost {with_queue.cost - without.cost:+.1e} bits",
             )
         )
-    return [*verdicts, of_search(kind, chain, k)]
+    print(of_search(kind, chain, k))
+    return verdicts
 
 
-def of_search(kind, chain, k) -> Verdict:
-    """Visits in all sweeps of a multilevel search, over as many sweeps of all states."""
+def of_search(kind, chain, k) -> str:
+    """Visits in all sweeps of a multilevel search: a figure that nothing is promised about."""
     sizes, sweep = [], kernels.sweep
 
     def counted(*arguments):
@@ -89,13 +90,7 @@ def of_search(kind, chain, k) -> Verdict:
     finally:
         kernels.sweep = sweep
     n = chain.n_states
-    return Verdict(
-        f"visits with the queue over those of full sweeps, {kind}, a whole search",
-        sum(sizes) / (n * len(sizes)),
-        1.0,
-        True,
-        f"{sum(sizes) / n:.1f} visits a state in {len(sizes)} sweeps",
-    )
+    return f"{kind}, a whole search: {sum(sizes) / n:.1f} visits a state in {len(sizes)} sweeps"
 
 
 def run():

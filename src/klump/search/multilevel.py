@@ -90,9 +90,9 @@ class _Search:
         while self._can_split() and in_vain < self.patience and self.cycles < _CYCLES * self.patience:
             before = current.cost
             current = self._kept(better(current, self._cycled(current, next(splits), rng)))
-            in_vain = 0 if self._is_gain(before, current, _GAIN) else in_vain + 1
+            in_vain = 0 if before - current.cost > _GAIN * before + EQUAL else in_vain + 1
         for labels in [current.labels, *self._starts_at_target(rng)]:
-            settled = self._settle(labels, self.k, self.task.beta, to_the_end=True)
+            settled = self._settle(labels, self.task.beta, to_the_end=True)
             assert self.best is not None
             if settled.cost <= self.best.cost + EQUAL:
                 self.best = self._in_order_of_chain(settled)
@@ -118,7 +118,7 @@ class _Search:
         return reduce(better, others, best), 0
 
     def _start(self, labels: Labels, sweeps: int = _FREE_SWEEPS) -> Found:
-        return self._kept(self._settle(self._merged(labels, sweeps), self.k))
+        return self._kept(self._settle(self._merged(labels, sweeps)))
 
     def _drawn(self, n_groups: int, rng: np.random.Generator) -> Labels:
         """Random groups, swept a few times as the bottleneck likes it."""
@@ -144,10 +144,7 @@ class _Search:
         """Split every group in two and merge back to k."""
         self.cycles += 1
         halves = without_empty_groups(split(found.labels, rng), 2 * self.k)
-        return self._settle(self._merged(halves), self.k)
-
-    def _is_gain(self, before: float, found: Found, share: float) -> bool:
-        return before - found.cost > share * before + EQUAL
+        return self._settle(self._merged(halves))
 
     def _more(self) -> int:
         """With how many groups to start."""
@@ -197,16 +194,8 @@ class _Search:
         merging.run(self.k)
         return groups_after(merging.pairs, more - self.k)[table.labels]
 
-    def _settle(
-        self,
-        labels: Labels,
-        k: int,
-        beta: float = _MIDDLE,
-        *,
-        sweeps: float = np.inf,
-        to_the_end: bool = False,
-    ) -> Found:
-        table, trace = self._swept(labels, k, beta, sweeps=sweeps, to_the_end=to_the_end)
+    def _settle(self, labels: Labels, beta: float = _MIDDLE, *, to_the_end: bool = False) -> Found:
+        table, trace = self._swept(labels, self.k, beta, to_the_end=to_the_end)
         return Found(table.labels.copy(), trace[-1], tuple(trace))
 
     def _swept(
