@@ -174,7 +174,7 @@ def make_table(
         Flow(
             np.zeros((2 * k + 1, _width(k))),
             np.zeros((2 * k + 1, _width(k))),
-            np.zeros(2 * k + 1),
+            np.zeros((2 * k + 1, _width(k)), dtype=np.float32),
             np.zeros(2 * k + 1),
             np.zeros((k, k), dtype=np.int64),
         ),
@@ -186,7 +186,7 @@ def make_table(
 
 def _width(n_groups: int) -> int:
     """Length of a row over the groups: whole vectors, and room for the free entries of a block behind them."""
-    return -(-(n_groups + 4) // 8) * 8
+    return -(-(n_groups + 4) // 64) * 64
 
 
 def _on_cache_lines(shape: tuple[int, ...], dtype: Any, folder: Path | None) -> NDArray[Any]:
@@ -210,14 +210,16 @@ def make_work(n_groups: int) -> Work:
     return Work(
         np.zeros(_width(k)),
         np.zeros(_width(k)),
+        np.zeros(_width(k), dtype=np.float32),
         np.zeros(_width(k)),
         np.zeros((2, k)),
         np.zeros((2, k), dtype=np.int64),
-        np.zeros((2, k), dtype=np.int32),
+        np.zeros((2, k + 1), dtype=np.int32),
         np.zeros((2, room)),
         np.zeros(room, dtype=np.int32),
         np.zeros(room, dtype=np.int64),
         np.zeros(2 * k + 4, dtype=np.int64),
         np.zeros(2 * k + 4),
-        np.zeros(2 * k + 4),
+        np.zeros(2 * k + 4, dtype=np.float32),
+        np.zeros(2 * k + 4, dtype=np.float32),
     )

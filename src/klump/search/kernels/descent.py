@@ -36,13 +36,13 @@ from klump.search.kernels.tables import (
     Table,
     Work,
 )
-from klump.search.kernels.vectors import add_block, prefetch
+from klump.search.kernels.vectors import add_block, add_rows, prefetch
 
 # Nothing is allocated here, so nothing needs counting; reference counts would take most of a sweep's time.
 PART: dict[str, Any] = {"error_model": "numpy", "fastmath": options.FAST, "_nrt": False, "forceinline": True}
 KERNEL: dict[str, Any] = {**options.KERNEL, "_nrt": False}
 
-LOG2_E = 1.4426950408889634
+LOG2_E, _LOG2_3 = 1.4426950408889634, 1.584962500721156
 _C1, _C3, _C5, _C7, _C9 = (2.0 * LOG2_E / odd for odd in (1, 3, 5, 7, 9))
 _C11, _C13, _C15, _C17, _C19 = (2.0 * LOG2_E / odd for odd in (11, 13, 15, 17, 19))
 _SMALLEST = 2.2250738585072014e-308
@@ -55,8 +55,8 @@ SETTLE, MAY_EMPTY, IN_PAIRS, LOOK, FORCE = (np.int64(rule) for rule in range(5))
 _NOWHERE = np.int64(-1)
 # Marks of the queue
 WAITS, ROW_CHANGED = np.uint8(1), np.uint8(2)
-# What a state brings is little beside an entry of B that is this many times as large.
-_NEAR = 4.0
+# Half the digits of a float, the least one, and what sums of such logarithms may be off by, relative to them.
+_HALF_DIGITS, _SMALLEST_FLOAT, _ROUNDING = 2.0**-22, 2.0**-120, 2.0**-18
 # One state is not little beside a group of so few: a bound of what it changes there would be too loose to be of use.
 _FEW_MEMBERS = 8
 # With how much care groups are bounded: all those that a state has nothing to do with at once, or one by one, or with
@@ -110,15 +110,19 @@ def _least(values: Floats) -> float:
 
 
 @njit(**PART)
+def _rounded_up(log: float) -> np.float32:
+    """Half the digits of a logarithm of a mass (which is no larger than 1), and no less than it."""
+    return np.float32(log * (1.0 - _HALF_DIGITS) + _SMALLEST_FLOAT)
+
+
+@njit(**PART)
 def _set_flow(flow: Flow, y: int, z: int, mass: float, log: float) -> None:
     k = flow.counts.shape[0]
-    flow.mass[z, y], flow.log[z, y] = mass, log
-    flow.mass[k + y, z], flow.log[k + y, z] = mass, log
-    flow.least[z] = min(flow.least[z], mass)
-    flow.least[k + y] = min(flow.least[k + y], mass)
+    rough = _rounded_up(log)
+    flow.mass[z, y], flow.log[z, y], flow.rough[z, y] = mass, log, rough
+    flow.mass[k + y, z], flow.log[k + y, z], flow.rough[k + y, z] = mass, log, rough
     if y == z:
-        flow.mass[2 * k, y], flow.log[2 * k, y] = mass, log
-        flow.least[2 * k] = min(flow.least[2 * k], mass)
+        flow.mass[2 * k, y], flow.log[2 * k, y], flow.rough[2 * k, y] = mass, log, rough
         flow.most[2 * k] = max(flow.most[2 * k], mass)
     else:
         flow.most[z] = max(flow.most[z], mass)
@@ -300,7 +304,6 @@ def build(problem: Problem, table: Table) -> tuple[float, float, float]:
                 b, place = lists.bounds[i, 0] + (e >> 2), e & 3
                 flow.mass[k + labels[i], lists.group[b, place]] += lists.value[b, 0, place]
                 flow.counts[labels[i], lists.group[b, place]] += lists.counts[b, place]
-    flow.least[:] = np.inf
     flow.most[:] = 0.0
     table.lightest[0] = np.inf
     flow_total, nu_total = 0.0, 0.0
@@ -339,10 +342,9 @@ def _collect_flow(problem: Problem, table: Table, x: int, work: Work) -> tuple[i
             for p in range(problem.out_indptr[x], problem.out_indptr[x + 1]):
                 i = problem.out_indices[p]
                 if i != x:
-                    z = table.labels[i]
-                    if count[0, z] == 0:
-                        groups[0, n_out] = z
-                        n_out += 1
+                    z = np.uint64(table.labels[i])
+                    groups[0, n_out] = z
+                    n_out += count[0, z] == 0
                     mass[0, z] += problem.out_mass[p]
                     count[0, z] += 1
         else:
@@ -355,10 +357,9 @@ def _collect_flow(problem: Problem, table: Table, x: int, work: Work) -> tuple[i
         for p in range(problem.indptr[x], problem.indptr[x + 1]):
             i = problem.indices[p]
             if i != x:
-                z = table.labels[i]
-                if count[1, z] == 0:
-                    groups[1, n_in] = z
-                    n_in += 1
+                z = np.uint64(table.labels[i])
+                groups[1, n_in] = z
+                n_in += count[1, z] == 0
                 mass[1, z] += problem.mass[p]
                 count[1, z] += 1
     if loop > 0.0:
@@ -464,11 +465,11 @@ def _flush(work: Work, filled: int, out: Floats) -> None:
 def _bound_everywhere(flow: Flow, loop: float, exact: bool, work: Work, n_out: int, n_in: int) -> None:
     """Bound what sum f(B) gains, from above, for every group that the collected state could join.
 
-    ``f(b + r) - f(b)`` is at most ``r (log2 b + log2(e) (1 + r / 2b))``, and grows with b: so it takes the logarithms
-    that are there, with a b that is no less than a few r, unless the bound is to be exact.
+    ``f(b + r) - f(b)`` is ``r log2 r`` and r times a function of ``log2 b - log2 r``: so it takes the logarithms that
+    are there, unless the bound is to be exact.
     """
-    change, row, weight, floor, width = work.change, work.row, work.weight, work.floor, work.change.size
-    k, m, near, rest = flow.counts.shape[0], 0, 0, 0.0
+    change, row, weight, width = work.change, work.row, work.weight, work.change.size
+    k, m = flow.counts.shape[0], 0
     for way in range(2):
         for q in range(n_in if way else n_out):
             z = np.int64(work.groups[way, q])
@@ -476,30 +477,28 @@ def _bound_everywhere(flow: Flow, loop: float, exact: bool, work: Work, n_out: i
             m += 1
     # The diagonal is one more row, and the loop one more link.
     row[m], weight[m] = 2 * k, loop
-    change[:] = 0.0
-    for j in range(m + 1):
-        z, r, least = row[j], weight[j], flow.least[row[j]]
-        if exact and r > 0.0:
-            mass, log = flow.mass[z], flow.log[z]
-            for y in range(width):
-                change[y] += f(mass[y] + r) - mass[y] * log[y]
-        elif r > 0.0:
-            floor[near] = -np.inf if _NEAR * r < least else fast_log2(max(_NEAR * r, _SMALLEST))
-            rest += r * LOG2_E * (1.0 + 0.5 * r / max(least, _NEAR * r))
-            row[near], weight[near] = z, r
-            near += 1
-    for j in range(near, near + 3):
-        row[j], weight[j], floor[j] = 0, 0.0, 0.0
-    for j in range(0, near, 4):
-        r0, r1, r2, r3 = weight[j], weight[j + 1], weight[j + 2], weight[j + 3]
-        l0, l1, l2, l3 = floor[j], floor[j + 1], floor[j + 2], floor[j + 3]
-        b0, b1, b2, b3 = flow.log[row[j]], flow.log[row[j + 1]], flow.log[row[j + 2]], flow.log[row[j + 3]]
-        for y in range(width):
-            change[y] += (r0 * max(b0[y], l0) + r1 * max(b1[y], l1)) + (
-                r2 * max(b2[y], l2) + r3 * max(b3[y], l3)
-            )
+    m += 1
+    if exact:
+        change[:] = 0.0
+        for j in range(m):
+            mass, log, r = flow.mass[row[j]], flow.log[row[j]], weight[j]
+            if r > 0.0:
+                for y in range(width):
+                    change[y] += f(mass[y] + r) - mass[y] * log[y]
+        return
+    rest, total, rough_weight, rough_log = 0.0, 0.0, work.rough_weight, work.rough_log
+    for j in range(m):
+        total += weight[j]
+    scale = 1.0 / max(total, _SMALLEST)
+    for j in range(m):
+        r = weight[j]
+        log = fast_log2(max(r, _SMALLEST))
+        rest += r * (log + _ROUNDING * (8.0 - log))
+        rough_log[j] = log
+        rough_weight[j] = r * scale
+    add_rows(flow.rough, row, rough_weight, rough_log, m, work.rough)
     for y in range(width):
-        change[y] += rest
+        change[y] = rest + total * (1.0 + _ROUNDING) * np.float64(work.rough[y])
 
 
 @njit(**PART)
@@ -561,7 +560,7 @@ def _bound_meetings(
 
     Entries between the own and the new group gain less than others, because they have also lost something, and those
     on the diagonal gain more, because both ways and the loop meet there: by the curvature of f, which is
-    ``log2(e) / b``.
+    ``log2(e) / b``, and by no more than if it were empty.
     """
     k = flow.counts.shape[0]
     to_home, from_home = work.mass[0, home], work.mass[1, home]
@@ -573,8 +572,8 @@ def _bound_meetings(
                 continue
             meet = loop * (out + into) + out * into
             if meet > 0.0:
-                within = flow.mass[2 * k, y]
-                work.change[y] += LOG2_E * meet / within if within > 0.0 else np.inf
+                most = _LOG2_3 * (out + into + loop)
+                work.change[y] += min(LOG2_E * meet / max(flow.mass[2 * k, y], _SMALLEST), most)
             if exact and from_home > 0.0:
                 work.change[y] -= LOG2_E * out * from_home / (flow.mass[k + home, y] + from_home)
             if exact and to_home > 0.0:
@@ -588,24 +587,24 @@ def _bound_links(problem: Problem, table: Table, x: int, work: Work, n_out: int,
     Nothing here takes time that grows with the number of groups.
     """
     home, mu, flow, loop = np.int64(table.labels[x]), problem.mu[x], table.flow, problem.loops[x]
-    log, inverse = table.nu[LOG], table.nu[INVERSE]
+    log, inverse, mu_f = table.nu[LOG], table.nu[INVERSE], f(mu)
     most = _most_change(flow, loop, work, n_out, n_in)
     _bound_where_linked(flow, loop, work, n_out, n_in)
     _bound_meetings(flow, home, loop, False, work, n_out, n_in)
     for side in range(2):
         for q in range(n_in if side else n_out):
             y = np.int64(work.groups[side, q])
-            work.gain[y] = _least_rise(log[y], inverse[y], mu) - 0.5 * work.change[y]
+            work.gain[y] = _least_rise(log[y], inverse[y], mu, mu_f) - 0.5 * work.change[y]
     work.gain[home] = np.inf
     return f(table.lightest[0] + mu) - f(table.lightest[0]) - 0.5 * most
 
 
 @njit(**PART)
-def _least_rise(log: float, inverse: float, mu: float) -> float:
+def _least_rise(log: float, inverse: float, mu: float, mu_f: float) -> float:
     """Bound what sum f(nu) gains when a state joins a group, from the logarithm and the inverse of its mass."""
-    # What bounds the rise grows with u up to there, and so does the rise.
+    # What bounds the rise grows with u up to there, and so does the rise; which is at least that of an empty group.
     u = min(mu * inverse, 1.0)
-    return mu * (log + LOG2_E * (1.0 + 0.5 * u - u * u * (1.0 / 6.0)))
+    return max(mu * (log + LOG2_E * (1.0 + 0.5 * u - u * u * (1.0 / 6.0))), mu_f)
 
 
 @njit(**PART)
@@ -633,7 +632,6 @@ def _least_anywhere(work: Work, limit: float) -> tuple[float, np.int64]:
 def _move_flow(flow: Flow, home: int, y: int, loop: float, work: Work, n_out: int, n_in: int) -> None:
     """Take the collected state out of its group in B and put it into group y."""
     mass, log, k, m = work.buffer[0], work.buffer[1], flow.counts.shape[0], 0
-    start, end = work.places, work.buffer_group
     for group in (home, y):
         sign = 1 if group == y else -1
         for way in range(2):
@@ -642,19 +640,40 @@ def _move_flow(flow: Flow, home: int, y: int, loop: float, work: Work, n_out: in
                 a, b = (z, group) if way else (group, z)
                 flow.counts[a, b] += sign * work.counts[way, z]
                 flow.mass[k + a, b] += sign * work.mass[way, z]
-                start[m], end[m] = a, b
-                m += 1
         if loop > 0.0:
             flow.counts[group, group] += sign
             flow.mass[k + group, group] += sign * loop
-            start[m], end[m] = group, group
-            m += 1
-    for j in range(m):
-        mass[j] = max(flow.mass[k + start[j], end[j]], 0.0) if flow.counts[start[j], end[j]] > 0 else 0.0
+    # Some entries meet here twice, but all are final by now.
+    for group in (home, y):
+        for way in range(2):
+            for q in range(n_in if way else n_out):
+                z = np.int64(work.groups[way, q])
+                a, b = (z, group) if way else (group, z)
+                mass[m] = max(flow.mass[k + a, b], 0.0) if flow.counts[a, b] > 0 else 0.0
+                m += 1
+        mass[m] = max(flow.mass[k + group, group], 0.0) if flow.counts[group, group] > 0 else 0.0
+        m += 1
     for j in range(m):
         log[j] = fast_log2(max(mass[j], _SMALLEST))
-    for j in range(m):
-        _set_flow(flow, start[j], np.int64(end[j]), mass[j], log[j])
+    m = 0
+    for group in (home, y):
+        for way in range(2):
+            row, column = (group, k) if way else (k + group, 0)
+            most = flow.most[row]
+            for q in range(n_in if way else n_out):
+                z = np.int64(work.groups[way, q])
+                rough = _rounded_up(log[m])
+                flow.mass[row, z], flow.log[row, z], flow.rough[row, z] = mass[m], log[m], rough
+                flow.mass[column + z, group], flow.log[column + z, group] = mass[m], log[m]
+                flow.rough[column + z, group] = rough
+                # What a state leaves only falls.
+                if group == y and z != y:
+                    most = max(most, mass[m])
+                    flow.most[column + z] = max(flow.most[column + z], mass[m])
+                m += 1
+            flow.most[row] = most
+        _set_flow(flow, group, group, mass[m], log[m])
+        m += 1
 
 
 @njit(**PART)
@@ -833,9 +852,9 @@ def _bound(
         work.change[:] = 0.0
     else:
         _bound_flow(table.flow, home, problem.loops[x], care, work, n_out, n_in)
-    log, inverse, into, change = table.nu[LOG], table.nu[INVERSE], work.into, work.change
+    log, inverse, into, change, mu_f = table.nu[LOG], table.nu[INVERSE], work.into, work.change, f(mu)
     for y in range(gain.size):
-        rise = _least_rise(log[y], inverse[y], mu)
+        rise = _least_rise(log[y], inverse[y], mu, mu_f)
         gain[y] = rise + (1.0 - 2.0 * beta) * into[y] - (1.0 - beta) * change[y]
     gain[home] = np.inf
     gain[table.size.size :] = np.inf

@@ -15,6 +15,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Shorts = NDArray[np.int32]
 Bytes = NDArray[np.uint8]
+Rough = NDArray[np.float32]
 
 # Planes of nu
 MASS, LOG, INVERSE = 0, 1, 2
@@ -69,7 +70,7 @@ class Flow(NamedTuple):
 
     mass: Floats  # (2 k + 1, width)
     log: Floats  # (2 k + 1, width) log2(mass), any value where that is empty
-    least: Floats  # (2 k + 1,) at most the least mass of each row
+    rough: Rough  # (2 k + 1, width) the same with fewer digits, no less
     most: Floats  # (2 k + 1,) at least the largest mass of each row, without that within the group
     counts: Ints  # (k, k) transitions from y to z
 
@@ -96,6 +97,7 @@ class Work(NamedTuple):
 
     gain: Floats  # (width,) lower bounds of the price of joining each group
     change: Floats  # (width,) change of sum f(B)
+    rough: Rough  # (width,) a part of it
     into: Floats  # (width,) change of sum f(A); what free entries add goes behind the groups
     mass: Floats  # (2, k) mass from the state to each group and back, itself left out
     counts: Ints  # (2, k) transitions behind them
@@ -105,4 +107,5 @@ class Work(NamedTuple):
     places: Ints  # (size,) entries to be brought up to date
     row: Ints  # (2 k + 4,) rows of B that the state adds to
     weight: Floats  # (2 k + 4,) and what it adds
-    floor: Floats  # (2 k + 4,) logarithms that bounds need not go below
+    rough_weight: Rough  # (2 k + 4,) its share of all it adds
+    rough_log: Rough  # (2 k + 4,) its logarithm

@@ -5,10 +5,14 @@ Each has a plain counterpart, which stands in where nothing is compiled.
 
 from __future__ import annotations
 
+import itertools
+import math
 from typing import Any
 
+import numpy as np
 from llvmlite import ir
 from numba import config, types
+from numba.core import cgutils
 from numba.extending import intrinsic
 
 
@@ -113,6 +117,88 @@ def _plain_add_block(
         to[filled + e] = group[block, e]
 
 
+# So many floats are added at once.
+WIDE = 64
+# What an entry of a table gains when something is added to it, divided by that, is its logarithm and a convex function
+# of the difference of both logarithms, which is at most the largest of these lines: a slope and the value at 0 each.
+_NODES = (-4.0, 1.5, 7.0)
+
+
+def _gain(difference: float) -> float:
+    u = 2.0**difference
+    return (1.0 + u) * math.log2(1.0 + u) - u * difference
+
+
+def _lines() -> list[tuple[float, float]]:
+    lines = [(0.0, _gain(_NODES[0]))]
+    for a, b in itertools.pairwise(_NODES):
+        slope = (_gain(b) - _gain(a)) / (b - a)
+        lines.append((slope, _gain(a) - slope * a))
+    return [*lines, (1.0, _gain(_NODES[-1]) - _NODES[-1])]
+
+
+LINES = _lines()
+
+
+def _add_rows(
+    typing_context: Any, table: Any, row: Any, weight: Any, log: Any, count: Any, total: Any
+) -> Any:
+    """Add up, for some rows of logarithms, what their entries gain at most from what has a logarithm, times a weight."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        kinds = signature.args
+        table, row, weight, log, count, total = arguments
+        single, index = ir.FloatType(), ir.IntType(64)
+        singles = ir.VectorType(single, WIDE)
+        chunks = builder.udiv(
+            builder.extract_value(context.make_array(kinds[0])(context, builder, table).shape, 1), index(WIDE)
+        )
+        begin = _pointer(context, builder, kinds[0], table, index(0), singles.as_pointer())
+        result = _pointer(context, builder, kinds[5], total, index(0), singles.as_pointer())
+
+        def scalar(place: int, array: Any, j: Any, kind: Any) -> Any:
+            return builder.load(_pointer(context, builder, kinds[place], array, j, kind.as_pointer()))
+
+        def alike(value: Any) -> Any:
+            one = builder.insert_element(ir.Constant(singles, ir.Undefined), value, index(0))
+            places = ir.Constant(ir.VectorType(ir.IntType(32), WIDE), [0] * WIDE)
+            return builder.shuffle_vector(one, ir.Constant(singles, ir.Undefined), places)
+
+        def constant(value: float) -> Any:
+            return ir.Constant(singles, [ir.Constant(single, value)] * WIDE)
+
+        def times_plus(a: Any, b: Any, c: Any) -> Any:
+            return builder.fadd(builder.fmul(a, b, flags=("contract",)), c, flags=("contract",))
+
+        sums = cgutils.alloca_once(builder, singles)
+        with cgutils.for_range(builder, chunks) as chunk:
+            builder.store(constant(0.0), sums)
+            with cgutils.for_range(builder, count) as rows:
+                j = rows.index
+                place = builder.add(builder.mul(scalar(1, row, j, index), chunks), chunk.index)
+                entries = builder.load(builder.gep(begin, [place]), align=4)
+                difference = builder.fsub(entries, alike(scalar(3, log, j, single)))
+                most = constant(LINES[0][1])
+                for slope, level in LINES[1:]:
+                    line = times_plus(difference, constant(slope), constant(level))
+                    most = builder.select(builder.fcmp_ordered(">", line, most), line, most)
+                product = times_plus(most, alike(scalar(2, weight, j, single)), builder.load(sums))
+                builder.store(product, sums)
+            builder.store(builder.load(sums), builder.gep(result, [chunk.index]), align=4)
+        return context.get_dummy_value()
+
+    return types.void(table, row, weight, log, types.int64, total), generate
+
+
+def _plain_add_rows(table: Any, row: Any, weight: Any, log: Any, count: Any, total: Any) -> None:
+    """Do the same row by row."""
+    total[:] = 0.0
+    for j in range(count):
+        difference = table[row[j]] - log[j]
+        total += weight[j] * np.max([slope * difference + level for slope, level in LINES], axis=0)
+
+
 _plain = bool(vars(config)["DISABLE_JIT"])
 prefetch: Any = _plain_prefetch if _plain else intrinsic(_prefetch)
 add_block: Any = _plain_add_block if _plain else intrinsic(_add_block)
+add_rows: Any = _plain_add_rows if _plain else intrinsic(_add_rows)
