@@ -146,11 +146,12 @@ def make_table(
     dense_shape = (k, n) if problem.columns.size else (0, 0)
     lists = lists or problem.columns.size > 0
     folder = folder_of(problem.out_mass)
-    bounds, blocks = np.zeros((n if lists else 0, 2), dtype=np.int64), 0
+    bounds, blocks = np.zeros((n if lists else 0, 2), dtype=np.int32), 0
     if lists and not problem.columns.size:
         room = (np.minimum(np.diff(problem.out_indptr), k) + 3) // 4
         bounds[1:, 0] = np.cumsum(room[:-1])
         blocks = int(room.sum())
+    mass = _on_cache_lines((blocks, 8), np.float64, folder)
     return Table(
         np.array(labels, dtype=np.int32),
         np.zeros(k, dtype=np.int64),
@@ -165,12 +166,7 @@ def make_table(
             np.zeros(dense_shape),
             np.zeros(dense_shape, dtype=np.int32),
         ),
-        Lists(
-            bounds,
-            _on_cache_lines((blocks, 4), np.int32, folder),
-            _on_cache_lines((blocks, 4), np.int32, folder),
-            _on_cache_lines((blocks, 2, 4), np.float64, folder),
-        ),
+        Lists(bounds, mass, mass.view(np.int32)),
         Flow(
             np.zeros((2 * k + 1, _width(k))),
             np.zeros((2 * k + 1, _width(k))),
@@ -210,14 +206,15 @@ def make_work(n_groups: int) -> Work:
     return Work(
         np.zeros(_width(k)),
         np.zeros(_width(k)),
-        np.zeros(_width(k), dtype=np.float32),
+        np.zeros((2, _width(k)), dtype=np.float32),
         np.zeros(_width(k)),
         np.zeros((2, k)),
         np.zeros((2, k), dtype=np.int64),
         np.zeros((2, k + 1), dtype=np.int32),
         np.zeros((2, room)),
         np.zeros(room, dtype=np.int32),
-        np.zeros(room, dtype=np.int64),
+        np.zeros(room, dtype=np.float32),
+        np.zeros(room, dtype=np.float32),
         np.zeros(2 * k + 4, dtype=np.int64),
         np.zeros(2 * k + 4),
         np.zeros(2 * k + 4, dtype=np.float32),

@@ -24,6 +24,8 @@ from numba import njit
 
 from klump.search.kernels import options
 from klump.search.kernels.tables import (
+    COUNTS,
+    GROUPS,
     INVERSE,
     LOG,
     MASS,
@@ -33,10 +35,12 @@ from klump.search.kernels.tables import (
     Ints,
     Lists,
     Problem,
+    Rough,
+    Shorts,
     Table,
     Work,
 )
-from klump.search.kernels.vectors import add_block, add_rows, prefetch
+from klump.search.kernels.vectors import add_block, add_rows, find_in_block, prefetch
 
 # Nothing is allocated here, so nothing needs counting; reference counts would take most of a sweep's time.
 PART: dict[str, Any] = {"error_model": "numpy", "fastmath": options.FAST, "_nrt": False, "forceinline": True}
@@ -46,6 +50,7 @@ LOG2_E, _LOG2_3 = 1.4426950408889634, 1.584962500721156
 _C1, _C3, _C5, _C7, _C9 = (2.0 * LOG2_E / odd for odd in (1, 3, 5, 7, 9))
 _C11, _C13, _C15, _C17, _C19 = (2.0 * LOG2_E / odd for odd in (11, 13, 15, 17, 19))
 _SMALLEST = 2.2250738585072014e-308
+_ONE_BIT, _BIAS = 2.0**-52, 1023.0
 _SQRT_HALF_BITS = 0x3FE6A09E667F3BCD
 _ALL_BUT_SIGN = 0x7FFFFFFFFFFFFFFF
 # What to do with a state: move it to its best group unless that empties its own, or even so, or only to the other
@@ -57,6 +62,16 @@ _NOWHERE = np.int64(-1)
 WAITS, ROW_CHANGED = np.uint8(1), np.uint8(2)
 # Half the digits of a float, the least one, and what sums of such logarithms may be off by, relative to them.
 _HALF_DIGITS, _SMALLEST_FLOAT, _ROUNDING = 2.0**-22, 2.0**-120, 2.0**-18
+# The same for a function of half the digits, with its constants: log2(1 + t) / t near 0, and up to 1.
+_ROUGHLY = 2.0**-17
+_ZERO, _ONE, _TINY = np.float32(0.0), np.float32(1.0), np.float32(2.0**-120)
+_SQRT_HALF_ROUGHLY, _MANTISSA = np.int32(0x3F3504F3), np.int32(23)
+_P0, _P1, _P2, _P3, _P4, _P5, _P6 = (
+    np.float32(c) for c in (1.4426965, -0.7213636, 0.48062676, -0.35937163, 0.29569957, -0.26932028, 0.17162445)
+)
+_Q0, _Q1, _Q2, _Q3, _Q4, _Q5, _Q6 = (
+    np.float32(c) for c in (1.4426932, -0.72115946, 0.47766834, -0.33908886, 0.21528421, -0.09579726, 0.02040109)
+)
 # One state is not little beside a group of so few: a bound of what it changes there would be too loose to be of use.
 _FEW_MEMBERS = 8
 # With how much care groups are bounded: all those that a state has nothing to do with at once, or one by one, or with
@@ -84,6 +99,12 @@ def fast_log2(t: float) -> float:
     p = p * s + _C5
     p = p * s + _C3
     return np.float64(exponent) + z * (_C1 + s * p)
+
+
+@njit(**PART)
+def _least_log2(t: float) -> float:
+    """Bound the logarithm of a positive normal number from below, by at most 0.0861: its bits are nearly it."""
+    return np.float64(np.float64(t).view(np.int64)) * _ONE_BIT - _BIAS
 
 
 @njit(**PART)
@@ -138,74 +159,65 @@ def _set_nu(table: Table, y: int, mass: float) -> None:
 
 
 @njit(**PART)
-def _find(lists: Lists, i: int, y: int) -> tuple[int, int]:
-    """Block and place of group y in the list of state i; if it is not there, of a new empty entry for it."""
-    first, length = lists.bounds[i, 0], lists.bounds[i, 1]
-    for e in range(length):
-        if lists.group[first + (e >> 2), e & 3] == y:
-            return first + (e >> 2), e & 3
-    block, place = first + (length >> 2), length & 3
-    lists.group[block, place] = y
-    lists.bounds[i, 1] = length + 1
-    return block, place
+def _blocks(lists: Lists, i: int) -> tuple[np.uint64, np.uint64]:
+    """The blocks of the list of state i: the first, and the one behind the last."""
+    first = np.uint64(lists.bounds[i, 0])
+    return first, first + np.uint64((lists.bounds[i, 1] + 3) >> 2)
 
 
 @njit(**PART)
-def _free(lists: Lists, block: int, place: int, k: int) -> None:
-    lists.group[block, place] = k + place
-    lists.counts[block, place] = 0
-    lists.value[block, 0, place] = 0.0
-    lists.value[block, 1, place] = 0.0
+def _find(lists: Lists, i: int, y: int) -> int:
+    """Place of group y among all entries; -1 if it is not in the list of state i."""
+    first, end = _blocks(lists, i)
+    for b in range(first, end):
+        e = find_in_block(lists.marks, b, np.int32(y))
+        if e < 4:
+            return 4 * np.int64(b) + e
+    return -1
 
 
 @njit(**PART)
-def _swap_in_list(
-    lists: Lists, i: int, home: int, y: int, mass: float, mass_f: float, k: int
-) -> tuple[int, int]:
-    """One transition of state i now leads to group y instead of home; the places whose f(A) is out of date."""
-    first, length = lists.bounds[i, 0], lists.bounds[i, 1]
-    old, new = -1, -1
-    for e in range(length):
-        group = lists.group[first + (e >> 2), e & 3]
-        if group == home:
-            old = e
-        elif group == y:
-            new = e
-    b, e = first + (old >> 2), old & 3
-    lists.counts[b, e] -= 1
-    emptied = lists.counts[b, e] == 0
-    if not emptied:
-        lists.value[b, 0, e] = max(lists.value[b, 0, e] - mass, 0.0)
-    if new >= 0:
-        b, e = first + (new >> 2), new & 3
-        lists.counts[b, e] += 1
-        lists.value[b, 0, e] += mass
-        if not emptied:
-            return 4 * first + old, 4 * first + new
-        _take_out(lists, first, old, length - 1, k)
-        lists.bounds[i, 1] = length - 1
-        return 4 * first + (old if new == length - 1 else new), -1
-    place = old if emptied else length
-    b, e = first + (place >> 2), place & 3
-    lists.group[b, e] = y
-    lists.counts[b, e] = 1
-    lists.value[b, 0, e] = mass
-    lists.value[b, 1, e] = mass_f
-    if emptied:
-        return -1, -1
-    lists.bounds[i, 1] = length + 1
-    return 4 * first + old, -1
+def _put(lists: Lists, place: int, group: int, count: int, mass: float) -> None:
+    b, e = place >> 2, place & 3
+    lists.marks[b, GROUPS + e] = group
+    lists.marks[b, COUNTS + e] = count
+    lists.mass[b, e] = mass
 
 
 @njit(**PART)
-def _take_out(lists: Lists, first: int, gone: int, last: int, k: int) -> None:
-    """Put the last entry of a list in the place of one that is gone."""
-    b, e, last_b, last_e = first + (gone >> 2), gone & 3, first + (last >> 2), last & 3
-    lists.group[b, e] = lists.group[last_b, last_e]
-    lists.counts[b, e] = lists.counts[last_b, last_e]
-    for part in range(2):
-        lists.value[b, part, e] = lists.value[last_b, part, last_e]
-    _free(lists, last_b, last_e, k)
+def _add(lists: Lists, place: int, count: int, mass: float) -> None:
+    b, e = place >> 2, place & 3
+    lists.marks[b, COUNTS + e] += count
+    # Rounding may leave a negative speck.
+    lists.mass[b, e] = max(lists.mass[b, e] + mass, 0.0)
+
+
+@njit(**PART)
+def _append(lists: Lists, i: int, y: int, mass: float) -> None:
+    _put(lists, 4 * np.int64(lists.bounds[i, 0]) + lists.bounds[i, 1], y, 1, mass)
+    lists.bounds[i, 1] += 1
+
+
+@njit(**PART)
+def _swap_in_list(lists: Lists, i: int, home: int, y: int, mass: float, k: int) -> None:
+    """Let one transition of state i lead to group y instead of home."""
+    old, new = _find(lists, i, home), _find(lists, i, y)
+    if lists.marks[old >> 2, COUNTS + (old & 3)] > 1:
+        _add(lists, old, -1, -mass)
+        if new >= 0:
+            _add(lists, new, 1, mass)
+        else:
+            _append(lists, i, y, mass)
+    elif new < 0:
+        _put(lists, old, y, 1, mass)
+    else:
+        _add(lists, new, 1, mass)
+        # The last entry takes the place of the one that is gone.
+        lists.bounds[i, 1] -= 1
+        last = 4 * np.int64(lists.bounds[i, 0]) + lists.bounds[i, 1]
+        b, e = last >> 2, last & 3
+        _put(lists, old, lists.marks[b, GROUPS + e], lists.marks[b, COUNTS + e], lists.mass[b, e])
+        _put(lists, last, k + e, 0, 0.0)
 
 
 @njit(**PART)
@@ -248,21 +260,23 @@ def _build_lists(problem: Problem, table: Table) -> float:
     """Fill A in the sparse layout; return sum f(A)."""
     n, k, labels, lists = table.labels.size, table.size.size, table.labels, table.lists
     last = problem.out_indices.size - 1
-    for b in range(lists.group.shape[0]):
+    for b in range(lists.mass.shape[0]):
         for e in range(4):
-            _free(lists, b, e, k)
+            _put(lists, 4 * b + e, k + e, 0, 0.0)
     for i in range(n):
         lists.bounds[i, 1] = 0
         for p in range(problem.out_indptr[i], problem.out_indptr[i + 1]):
             prefetch(labels, np.uint64(problem.out_indices[min(p + _AHEAD, last)]))
-            b, e = _find(lists, i, np.int64(labels[problem.out_indices[p]]))
-            lists.counts[b, e] += 1
-            lists.value[b, 0, e] += problem.out_mass[p]
+            y = np.int64(labels[problem.out_indices[p]])
+            place = _find(lists, i, y)
+            if place < 0:
+                _append(lists, i, y, problem.out_mass[p])
+            else:
+                _add(lists, place, 1, problem.out_mass[p])
     total = 0.0
-    for b in range(lists.group.shape[0]):
+    for b in range(lists.mass.shape[0]):
         for e in range(4):
-            lists.value[b, 1, e] = f(lists.value[b, 0, e])
-            total += lists.value[b, 1, e]
+            total += f(lists.mass[b, e])
     return total
 
 
@@ -302,8 +316,9 @@ def build(problem: Problem, table: Table) -> tuple[float, float, float]:
         for i in range(n):
             for e in range(lists.bounds[i, 1]):
                 b, place = lists.bounds[i, 0] + (e >> 2), e & 3
-                flow.mass[k + labels[i], lists.group[b, place]] += lists.value[b, 0, place]
-                flow.counts[labels[i], lists.group[b, place]] += lists.counts[b, place]
+                y = lists.marks[b, GROUPS + place]
+                flow.mass[k + labels[i], y] += lists.mass[b, place]
+                flow.counts[labels[i], y] += lists.marks[b, COUNTS + place]
     flow.most[:] = 0.0
     table.lightest[0] = np.inf
     flow_total, nu_total = 0.0, 0.0
@@ -350,8 +365,8 @@ def _collect_flow(problem: Problem, table: Table, x: int, work: Work) -> tuple[i
         else:
             for e in range(lists.bounds[x, 1]):
                 b, place = lists.bounds[x, 0] + (e >> 2), e & 3
-                z = lists.group[b, place]
-                mass[0, z], count[0, z] = lists.value[b, 0, place], lists.counts[b, place]
+                z = lists.marks[b, GROUPS + place]
+                mass[0, z], count[0, z] = lists.mass[b, place], lists.marks[b, COUNTS + place]
                 groups[0, n_out] = z
                 n_out += 1
         for p in range(problem.indptr[x], problem.indptr[x + 1]):
@@ -496,9 +511,10 @@ def _bound_everywhere(flow: Flow, loop: float, exact: bool, work: Work, n_out: i
         rest += r * (log + _ROUNDING * (8.0 - log))
         rough_log[j] = log
         rough_weight[j] = r * scale
-    add_rows(flow.rough, row, rough_weight, rough_log, m, work.rough)
+    rough = work.rough[0]
+    add_rows(flow.rough, row, rough_weight, rough_log, m, rough)
     for y in range(width):
-        change[y] = rest + total * (1.0 + _ROUNDING) * np.float64(work.rough[y])
+        change[y] = rest + total * (1.0 + _ROUNDING) * np.float64(rough[y])
 
 
 @njit(**PART)
@@ -587,7 +603,7 @@ def _bound_links(problem: Problem, table: Table, x: int, work: Work, n_out: int,
     Nothing here takes time that grows with the number of groups.
     """
     home, mu, flow, loop = np.int64(table.labels[x]), problem.mu[x], table.flow, problem.loops[x]
-    log, inverse, mu_f = table.nu[LOG], table.nu[INVERSE], f(mu)
+    log, inverse, mu_f = table.nu[LOG], table.nu[INVERSE], mu * _least_log2(mu)
     most = _most_change(flow, loop, work, n_out, n_in)
     _bound_where_linked(flow, loop, work, n_out, n_in)
     _bound_meetings(flow, home, loop, False, work, n_out, n_in)
@@ -723,47 +739,94 @@ def _into_dense(problem: Problem, table: Table, x: int, from_below: bool, work: 
 
 
 @njit(**PART)
-def _into_lists(problem: Problem, table: Table, x: int, work: Work) -> None:
-    """Change of sum f(A) in the sparse layout, for each group that the state could join; for its own, of leaving it.
+def _into_lists(problem: Problem, table: Table, x: int, from_below: bool, work: Work) -> None:
+    """Bound the change of sum f(A) in the sparse layout, for each group that the state could join; for its own, of
+    leaving it. Up to a constant: minus it for the others, plus it for the own group.
 
-    Up to a constant: minus it for the others, plus it for the own group.
+    ``f(a + r) - f(a) - f(r)`` is r times a function of ``a / r``: half the digits are enough.
     """
-    home, lists, group = table.labels[x], table.lists, work.buffer_group
-    argument, minus = work.buffer[0], work.buffer[1]
-    work.into[:] = 0.0
-    filled, constant = np.uint64(0), 0.0
-    for p in range(problem.indptr[x], problem.indptr[x + 1]):
-        i, mass, mass_f = np.uint64(problem.indices[p]), problem.mass[p], problem.mass_f[p]
-        constant += mass_f
-        first = np.uint64(lists.bounds[i, 0])
-        for b in range(first, first + np.uint64((lists.bounds[i, 1] + 3) >> 2)):
-            add_block(lists.value, lists.group, b, home, mass, mass_f, argument, minus, group, filled)
+    home, lists, group, into, rough = table.labels[x], table.lists, work.buffer_group, work.into, work.rough
+    ratio, share, filled = work.ratio, work.share, np.uint64(0)
+    rough[:] = _ZERO
+    scale = 1.0 / max(problem.mu[x], _SMALLEST)
+    first_p, end_p = problem.indptr[x], problem.indptr[x + 1]
+    for p in range(first_p, end_p):
+        mass = problem.mass[p]
+        first, end = _blocks(lists, np.uint64(problem.indices[p]))
+        inverse, part = 1.0 / max(mass, _SMALLEST), np.float32(mass * scale)
+        for b in range(first, end):
+            add_block(lists.mass, lists.marks, b, home, mass, inverse, part, ratio, share, group, filled)
             filled += np.uint64(4)
             if filled == np.uint64(group.size):
-                _flush(work, filled, work.into)
+                _add_gains(ratio, share, group, filled, rough)
                 filled = np.uint64(0)
-    _flush(work, filled, work.into)
-    work.into[home] += constant
+    _add_gains(ratio, share, group, filled, rough)
+    off = _ROUGHLY + (end_p - first_p) * _HALF_DIGITS
+    less, more = problem.mu[x] * (1.0 - off), problem.mu[x] * (1.0 + off)
+    factor = less if from_below else more
+    for y in range(into.size):
+        into[y] = factor * (np.float64(rough[0, y]) + np.float64(rough[1, y]))
+    into[home] *= -(more if from_below else less) / factor
 
 
 @njit(**PART)
-def _into_pair(problem: Problem, table: Table, x: int, only: int, work: Work) -> None:
-    """Do the same for the own group and one other alone."""
-    home, lists = table.labels[x], table.lists
-    change_home, change_other = 0.0, 0.0
+def _add_gains(ratio: Rough, share: Rough, group: Shorts, filled: int, total: Rough) -> None:
+    for m in range(filled):
+        share[m] *= _rough_gain(ratio[m])
+    # In two sums, because each addition waits for the last one to the same group.
+    for m in range(np.uint64(0), filled, np.uint64(2)):
+        total[0, np.uint64(group[m])] += share[m]
+        total[1, np.uint64(group[m + np.uint64(1)])] += share[m + np.uint64(1)]
+
+
+@njit(**PART)
+def _rough_gain(u: np.float32) -> np.float32:
+    """Half the digits of ``f(1 + u) - f(u)``, in terms that are all positive."""
+    less, more = max(min(u, _ONE), _ZERO), max(u, _ONE)
+    v = max(less / more, _TINY)
+    bits = np.float32(v).view(np.int32)
+    exponent = np.int32(np.int32(bits - _SQRT_HALF_ROUGHLY) >> _MANTISSA)
+    t = np.int32(bits - np.int32(exponent << _MANTISSA)).view(np.float32) - _ONE
+    log = _P6 * t + _P5
+    log = log * t + _P4
+    log = log * t + _P3
+    log = log * t + _P2
+    log = log * t + _P1
+    log = log * t + _P0
+    log = log * t + np.float32(exponent)
+    plus = _Q6 * v + _Q5
+    plus = plus * v + _Q4
+    plus = plus * v + _Q3
+    plus = plus * v + _Q2
+    plus = plus * v + _Q1
+    plus = plus * v + _Q0
+    return (more + less) * (plus * v) - less * log
+
+
+@njit(**PART)
+def _into_list_exactly(problem: Problem, table: Table, x: int, y: int, work: Work) -> float:
+    """Change of sum f(A) in the sparse layout when the state joins group y; if that is its own, when it leaves it.
+
+    Up to the same constant.
+    """
+    home, lists, after, before = np.int64(table.labels[x]), table.lists, work.buffer[0], work.buffer[1]
+    total, m = 0.0, 0
     for p in range(problem.indptr[x], problem.indptr[x + 1]):
-        i, mass, mass_f = problem.indices[p], problem.mass[p], problem.mass_f[p]
-        change_home += mass_f
-        for e in range(lists.bounds[i, 1]):
-            b, place = lists.bounds[i, 0] + (e >> 2), e & 3
-            y = lists.group[b, place]
-            if y == home:
-                rest = lists.value[b, 0, place] - mass if lists.counts[b, place] > 1 else 0.0
-                change_home += f(rest) - lists.value[b, 1, place]
-            elif y == only:
-                change_other += f(lists.value[b, 0, place] + mass) - lists.value[b, 1, place] - mass_f
-    work.into[home] = change_home
-    work.into[only] = change_other
+        mass, place = problem.mass[p], _find(lists, np.uint64(problem.indices[p]), y)
+        a = lists.mass[place >> 2, place & 3] if place >= 0 else 0.0
+        if y == home:
+            alone = lists.marks[place >> 2, COUNTS + (place & 3)] == 1
+            after[m], before[m] = 0.0 if alone else a - mass, a
+            total += problem.mass_f[p]
+        else:
+            after[m], before[m] = a + mass, a
+            total -= problem.mass_f[p]
+        m += 1
+        if m == after.size or p == problem.indptr[x + 1] - 1:
+            for j in range(m):
+                total += f(after[j]) - f(before[j])
+            m = 0
+    return total
 
 
 @njit(**PART)
@@ -789,9 +852,9 @@ def _leave(
             else:
                 work.into[home] = _into_group(problem, table, x, home)
         elif only < 0:
-            _into_lists(problem, table, x, work)
+            _into_lists(problem, table, x, weight > 0.0, work)
         else:
-            _into_pair(problem, table, x, only, work)
+            work.into[home] = _into_list_exactly(problem, table, x, home, work)
         price += weight * work.into[home]
     if beta != 1.0:
         n_out, n_in = _collect_flow(problem, table, x, work)
@@ -801,6 +864,14 @@ def _leave(
             gone = _leave_flow(table.flow, home, problem.loops[x], work, n_out, n_in)
         price -= (1.0 - beta) * gone
     return price, n_out, n_in
+
+
+@njit(**PART)
+def _into(problem: Problem, table: Table, x: int, y: int, work: Work) -> float:
+    """Change of sum f(A) when the state joins group y; if that is its own, when it leaves it."""
+    if problem.columns.size > 0:
+        return _into_group(problem, table, x, y)
+    return _into_list_exactly(problem, table, x, y, work)
 
 
 @njit(**PART)
@@ -817,8 +888,7 @@ def _leave_exactly(
     """Change of the cost when state x leaves its group, of which ``_leave`` gave a bound."""
     home, price = np.int64(table.labels[x]), _leave_nu(problem, table, x)
     if beta != 0.5:
-        dense = problem.columns.size > 0
-        price += (1.0 - 2.0 * beta) * (_into_group(problem, table, x, home) if dense else work.into[home])
+        price += (1.0 - 2.0 * beta) * _into(problem, table, x, home, work)
     if beta != 1.0:
         price -= (1.0 - beta) * _leave_flow(table.flow, home, problem.loops[x], work, n_out, n_in)
     return price
@@ -831,8 +901,7 @@ def _join(
     """Change of the cost when state x, which has left its group, joins group y."""
     price = f(table.nu[MASS, y] + problem.mu[x]) - table.nu[MASS, y] * table.nu[LOG, y]
     if beta != 0.5:
-        dense = problem.columns.size > 0
-        price += (1.0 - 2.0 * beta) * (_into_group(problem, table, x, y) if dense else work.into[y])
+        price += (1.0 - 2.0 * beta) * _into(problem, table, x, y, work)
     if beta != 1.0:
         home = np.int64(table.labels[x])
         price -= (1.0 - beta) * _join_flow(table.flow, home, y, problem.loops[x], work, n_out, n_in)
@@ -852,7 +921,8 @@ def _bound(
         work.change[:] = 0.0
     else:
         _bound_flow(table.flow, home, problem.loops[x], care, work, n_out, n_in)
-    log, inverse, into, change, mu_f = table.nu[LOG], table.nu[INVERSE], work.into, work.change, f(mu)
+    log, inverse, into, change = table.nu[LOG], table.nu[INVERSE], work.into, work.change
+    mu_f = mu * _least_log2(mu)
     for y in range(gain.size):
         rise = _least_rise(log[y], inverse[y], mu, mu_f)
         gain[y] = rise + (1.0 - 2.0 * beta) * into[y] - (1.0 - beta) * change[y]
@@ -882,22 +952,10 @@ def _move_dense(problem: Problem, table: Table, beta: float, x: int, home: int, 
 
 
 @njit(**PART)
-def _move_lists(problem: Problem, table: Table, x: int, home: int, y: int, work: Work) -> None:
-    lists, places, argument, k, m = table.lists, work.places, work.buffer[0], table.size.size, 0
+def _move_lists(problem: Problem, table: Table, x: int, home: int, y: int) -> None:
     for p in range(problem.indptr[x], problem.indptr[x + 1]):
-        i, mass, mass_f = np.int64(problem.indices[p]), problem.mass[p], problem.mass_f[p]
-        for place in _swap_in_list(lists, i, home, y, mass, mass_f, k):
-            if place >= 0:
-                places[m] = place
-                m += 1
-        if m > places.size - 2 or p == problem.indptr[x + 1] - 1:
-            for j in range(m):
-                argument[j] = lists.value[places[j] >> 2, 0, places[j] & 3]
-            for j in range(m):
-                argument[j] = f(argument[j])
-            for j in range(m):
-                lists.value[places[j] >> 2, 1, places[j] & 3] = argument[j]
-            m = 0
+        i = np.uint64(problem.indices[p])
+        _swap_in_list(table.lists, i, home, y, problem.mass[p], table.size.size)
 
 
 @njit(**PART)
@@ -916,7 +974,7 @@ def _move(
     if problem.columns.size > 0:
         _move_dense(problem, table, beta, x, home, y)
     elif not _has_no_lists(problem, table):
-        _move_lists(problem, table, x, home, y, work)
+        _move_lists(problem, table, x, home, y)
     if table.waiting.size > 0:
         _call_neighbours(problem, table, x)
 
@@ -960,12 +1018,12 @@ def _prefetch(problem: Problem, table: Table, order: Ints, j: int) -> None:
     x = order[min(j + 1, last)]
     for p in range(problem.indptr[x], problem.indptr[x + 1]):
         i = np.uint64(problem.indices[p])
-        first, more = np.uint64(lists.bounds[i, 0]), np.uint64((lists.bounds[i, 1] - 1) >> 2)
-        prefetch(lists.group, first)
+        first, end = _blocks(lists, i)
         # Most lists have at most three blocks.
-        prefetch(lists.value, first)
-        prefetch(lists.value, first + (more >> np.uint64(1)))
-        prefetch(lists.value, first + more)
+        last = end - np.uint64(1)
+        prefetch(lists.mass, first)
+        prefetch(lists.mass, (first + last) >> np.uint64(1))
+        prefetch(lists.mass, last)
 
 
 @njit(**KERNEL)

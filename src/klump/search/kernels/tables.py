@@ -19,6 +19,8 @@ Rough = NDArray[np.float32]
 
 # Planes of nu
 MASS, LOG, INVERSE = 0, 1, 2
+# Parts of a block
+GROUPS, COUNTS = 8, 12
 
 
 class Problem(NamedTuple):
@@ -50,16 +52,15 @@ class Dense(NamedTuple):
 
 
 class Lists(NamedTuple):
-    """The non-zero entries of A, row by row, in no order, in blocks of four that fill a cache line.
+    """The non-zero entries of A, row by row, in no order, in blocks of four that are a cache line each.
 
     What is free in a block has a group number of k or more, and mass and count 0. Behind each list is room for all
-    that it can hold.
+    that it can hold. A block has four masses, then four group numbers and four counts: two views of the same memory.
     """
 
-    bounds: Ints  # (n, 2) first block of the list of a state, and its length; (0, 2) if A is not kept
-    group: Shorts  # (blocks, 4)
-    counts: Shorts  # (blocks, 4) transitions behind the entry
-    value: Floats  # (blocks, 2, 4) A and f(A)
+    bounds: Shorts  # (n, 2) first block of the list of a state, and its length; (0, 2) if A is not kept
+    mass: Floats  # (blocks, 8) of which 4
+    marks: Shorts  # (blocks, 16) of which from GROUPS and from COUNTS 4 each
 
 
 class Flow(NamedTuple):
@@ -97,14 +98,15 @@ class Work(NamedTuple):
 
     gain: Floats  # (width,) lower bounds of the price of joining each group
     change: Floats  # (width,) change of sum f(B)
-    rough: Rough  # (width,) a part of it
+    rough: Rough  # (2, width) sums with fewer digits
     into: Floats  # (width,) change of sum f(A); what free entries add goes behind the groups
     mass: Floats  # (2, k) mass from the state to each group and back, itself left out
     counts: Ints  # (2, k) transitions behind them
     groups: Shorts  # (2, k) the groups with a count
-    buffer: Floats  # (2, size) argument of f and what is subtracted
-    buffer_group: Shorts
-    places: Ints  # (size,) entries to be brought up to date
+    buffer: Floats  # (2, size) arguments of f, or what is subtracted
+    buffer_group: Shorts  # (size,)
+    ratio: Rough  # (size,) entries of A divided by what the state adds
+    share: Rough  # (size,) which is this share of its mass
     row: Ints  # (2 k + 4,) rows of B that the state adds to
     weight: Floats  # (2 k + 4,) and what it adds
     rough_weight: Rough  # (2 k + 4,) its share of all it adds

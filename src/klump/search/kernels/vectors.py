@@ -15,6 +15,11 @@ from numba import config, types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
+from klump.search.kernels.tables import GROUPS
+
+# Where quotients end: their logarithms are large enough, and floats have room for them.
+LARGEST = 2.0**100
+
 
 def _pointer(context: Any, builder: Any, kind: Any, array: Any, index: Any, target: Any) -> Any:
     """Address of ``array[index]``, whatever lies behind the first dimension."""
@@ -47,24 +52,25 @@ def _plain_prefetch(array: Any, index: Any) -> None:
 
 def _add_block(
     typing_context: Any,
-    value: Any,
-    group: Any,
+    mass: Any,
+    marks: Any,
     block: Any,
     home: Any,
-    mass: Any,
-    mass_f: Any,
-    argument: Any,
-    minus: Any,
+    brought: Any,
+    inverse: Any,
+    part: Any,
+    ratio: Any,
+    share: Any,
     to: Any,
     filled: Any,
 ) -> Any:
-    """Write what f takes, what is subtracted and the groups for the four entries of a block of a list."""
+    """Write the entries of a block of a list, divided by what is brought, which is not in the own group yet."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         kinds = signature.args
-        value, group, block, home, mass, mass_f, argument, minus, to, filled = arguments
-        double, integer = ir.DoubleType(), ir.IntType(32)
-        doubles, integers = ir.VectorType(double, 4), ir.VectorType(integer, 4)
+        mass, marks, block, home, brought, inverse, part, ratio, share, to, filled = arguments
+        double, single, integer = ir.DoubleType(), ir.FloatType(), ir.IntType(32)
+        doubles, singles, integers = (ir.VectorType(kind, 4) for kind in (double, single, integer))
 
         def at(place: int, array: Any, index: Any, kind: Any) -> Any:
             return _pointer(context, builder, kinds[place], array, index, kind.as_pointer())
@@ -75,46 +81,71 @@ def _add_block(
                 one, ir.Constant(kind, ir.Undefined), ir.Constant(integers, [0] * 4)
             )
 
-        masses = at(0, value, block, doubles)
-        groups = builder.load(at(1, group, block, integers), align=4)
+        entries = builder.load(at(0, mass, block, doubles), align=8)
+        groups = builder.load(builder.gep(at(1, marks, block, integers), [integer(2)]), align=4)
         own = builder.icmp_signed("==", groups, four(home, integers))
-        nothing = ir.Constant(doubles, [0.0] * 4)
-        change = builder.select(own, four(builder.fneg(mass), doubles), four(mass, doubles))
-        change_f = builder.select(own, nothing, four(mass_f, doubles))
-        second = builder.gep(masses, [integer(1)])
-        builder.store(
-            builder.fadd(builder.load(masses, align=8), change), at(6, argument, filled, doubles), align=8
-        )
-        builder.store(
-            builder.fadd(builder.load(second, align=8), change_f), at(7, minus, filled, doubles), align=8
-        )
-        builder.store(groups, at(8, to, filled, integers), align=4)
+        entries = builder.select(own, builder.fsub(entries, four(brought, doubles)), entries)
+        quotient = builder.fmul(entries, four(inverse, doubles))
+        largest = ir.Constant(doubles, [LARGEST] * 4)
+        quotient = builder.select(builder.fcmp_ordered("<", quotient, largest), quotient, largest)
+        builder.store(builder.fptrunc(quotient, singles), at(7, ratio, filled, singles), align=4)
+        builder.store(four(part, singles), at(8, share, filled, singles), align=4)
+        builder.store(groups, at(9, to, filled, integers), align=4)
         return context.get_dummy_value()
 
-    index = types.uint64
+    index, number = types.uint64, types.float64
     return types.void(
-        value, group, index, types.int32, types.float64, types.float64, argument, minus, to, index
+        mass, marks, index, types.int32, number, number, types.float32, ratio, share, to, index
     ), generate
 
 
 def _plain_add_block(
-    value: Any,
-    group: Any,
+    mass: Any,
+    marks: Any,
     block: Any,
     home: Any,
-    mass: Any,
-    mass_f: Any,
-    argument: Any,
-    minus: Any,
+    brought: Any,
+    inverse: Any,
+    part: Any,
+    ratio: Any,
+    share: Any,
     to: Any,
     filled: Any,
 ) -> None:
     """Do the same one by one."""
     for e in range(4):
-        own = group[block, e] == home
-        argument[filled + e] = value[block, 0, e] + (-mass if own else mass)
-        minus[filled + e] = value[block, 1, e] + (0.0 if own else mass_f)
-        to[filled + e] = group[block, e]
+        group = marks[block, GROUPS + e]
+        left = mass[block, e] - (brought if group == home else 0.0)
+        ratio[filled + e] = min(left * inverse, LARGEST)
+        share[filled + e] = part
+        to[filled + e] = group
+
+
+def _find_in_block(typing_context: Any, marks: Any, block: Any, group: Any) -> Any:
+    """Which of the four entries of a block is that of a group; 4 if none is."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        marks, block, group = arguments
+        integer, index = ir.IntType(32), ir.IntType(64)
+        integers = ir.VectorType(integer, 4)
+        begin = _pointer(context, builder, signature.args[0], marks, block, integers.as_pointer())
+        groups = builder.load(builder.gep(begin, [integer(2)]), align=4)
+        one = builder.insert_element(ir.Constant(integers, ir.Undefined), group, integer(0))
+        wanted = builder.shuffle_vector(
+            one, ir.Constant(integers, ir.Undefined), ir.Constant(integers, [0] * 4)
+        )
+        found = builder.bitcast(builder.icmp_signed("==", groups, wanted), ir.IntType(4))
+        return builder.cttz(builder.or_(builder.zext(found, index), index(16)), ir.IntType(1)(1))
+
+    return types.int64(marks, types.uint64, types.int32), generate
+
+
+def _plain_find_in_block(marks: Any, block: Any, group: Any) -> int:
+    """Do the same one by one."""
+    for e in range(4):
+        if marks[block, GROUPS + e] == group:
+            return e
+    return 4
 
 
 # So many floats are added at once.
@@ -202,3 +233,4 @@ _plain = bool(vars(config)["DISABLE_JIT"])
 prefetch: Any = _plain_prefetch if _plain else intrinsic(_prefetch)
 add_block: Any = _plain_add_block if _plain else intrinsic(_add_block)
 add_rows: Any = _plain_add_rows if _plain else intrinsic(_add_rows)
+find_in_block: Any = _plain_find_in_block if _plain else intrinsic(_find_in_block)
