@@ -104,10 +104,10 @@ def counting_visit():
         return bound_links(problem, table, x, work, n_out, n_in)
 
     @part
-    def counted_leave_exactly(problem, table, beta, x, work, n_out, n_in):
+    def counted_leave_exactly(problem, table, beta, x, y, work, n_out, n_in):
         table.one[priced] += n_out + n_in + 1
         table.one[priced_masses] += problem.columns.shape[0] if beta != 0.5 else 0
-        return leave_exactly(problem, table, beta, x, work, n_out, n_in)
+        return leave_exactly(problem, table, beta, x, y, work, n_out, n_in)
 
     @part
     def counted_join(problem, table, beta, x, y, work, n_out, n_in):

@@ -59,7 +59,7 @@ class Search:
         leave, *links = descent._leave(*state, -1, self.work)
         descent._bound(*state, care, self.work, *links)
         bounds = leave + self.work.gain[: self.k]
-        leave = descent._leave_exactly(*state, self.work, *links)
+        leave = descent._leave_exactly(*state, (self.table.labels[x] + 1) % self.k, self.work, *links)
         gains = [leave + descent._join(*state, y, self.work, *links) for y in range(self.k)]
         descent._forget_flow(self.work, *links)
         gains[self.table.labels[x]] = 0.0

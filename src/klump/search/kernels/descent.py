@@ -51,8 +51,10 @@ _C1, _C3, _C5, _C7, _C9 = (2.0 * LOG2_E / odd for odd in (1, 3, 5, 7, 9))
 _C11, _C13, _C15, _C17, _C19 = (2.0 * LOG2_E / odd for odd in (11, 13, 15, 17, 19))
 _SMALLEST = 2.2250738585072014e-308
 _ONE_BIT, _BIAS = 2.0**-52, 1023.0
+# Above this a bound is as good as infinite.
+_LARGEST = 1e300
 _SQRT_HALF_BITS = 0x3FE6A09E667F3BCD
-_ALL_BUT_SIGN = 0x7FFFFFFFFFFFFFFF
+_ALL_BUT_SIGN, _PLACES = 0x7FFFFFFFFFFFFFFF, 0xFFFF
 # What to do with a state: move it to its best group unless that empties its own, or even so, or only to the other
 # group of its pair; see what moving it to one group would change; move it in any case.
 # (NumPy integers, because numba compiles a function anew for each plain constant that it is called with.)
@@ -121,13 +123,18 @@ def f_array(t: Floats, out: Floats) -> None:
 
 
 @njit(**PART)
-def _least(values: Floats) -> float:
-    """Find the least value: as integers, which order floats alike up to their sign, because that vectorises."""
+def _least(values: Floats) -> tuple[float, np.int64]:
+    """Find the least value, nearly, and where it is: as integers, which order floats alike up to their sign.
+
+    Their last digits make room for the place, so that both are found at once and in a loop that vectorises.
+    """
     least = np.int64(_ALL_BUT_SIGN)
     for y in range(values.size):
         bits = np.float64(values[y]).view(np.int64)
-        least = min(least, bits ^ ((bits >> np.int64(63)) & np.int64(_ALL_BUT_SIGN)))
-    return np.int64(least ^ ((least >> np.int64(63)) & np.int64(_ALL_BUT_SIGN))).view(np.float64)
+        ordered = bits ^ ((bits >> np.int64(63)) & np.int64(_ALL_BUT_SIGN))
+        least = min(least, (ordered & np.int64(~_PLACES)) | np.int64(y))
+    at, ordered = least & np.int64(_PLACES), least & np.int64(~_PLACES)
+    return np.int64(ordered ^ ((ordered >> np.int64(63)) & np.int64(_ALL_BUT_SIGN))).view(np.float64), at
 
 
 @njit(**PART)
@@ -166,14 +173,17 @@ def _blocks(lists: Lists, i: int) -> tuple[np.uint64, np.uint64]:
 
 
 @njit(**PART)
-def _find(lists: Lists, i: int, y: int) -> int:
-    """Place of group y among all entries; -1 if it is not in the list of state i."""
+def _find(lists: Lists, i: int, y: int, z: int) -> tuple[int, int]:
+    """Places of two groups among all entries; -1 for one that is not in the list of state i."""
+    at_y, at_z = np.int64(-1), np.int64(-1)
     first, end = _blocks(lists, i)
+    # Neither stops the search: where that happens cannot be foretold, and a processor that is wrong loses more.
     for b in range(first, end):
         e = find_in_block(lists.marks, b, np.int32(y))
-        if e < 4:
-            return 4 * np.int64(b) + e
-    return -1
+        at_y = 4 * np.int64(b) + e if e < 4 else at_y
+        e = find_in_block(lists.marks, b, np.int32(z))
+        at_z = 4 * np.int64(b) + e if e < 4 else at_z
+    return at_y, at_z
 
 
 @njit(**PART)
@@ -199,9 +209,8 @@ def _append(lists: Lists, i: int, y: int, mass: float) -> None:
 
 
 @njit(**PART)
-def _swap_in_list(lists: Lists, i: int, home: int, y: int, mass: float, k: int) -> None:
-    """Let one transition of state i lead to group y instead of home."""
-    old, new = _find(lists, i, home), _find(lists, i, y)
+def _swap_in_list(lists: Lists, i: int, old: int, new: int, y: int, mass: float, k: int) -> None:
+    """Let one transition of state i lead to group y instead of its own, which have these places in the list."""
     if lists.marks[old >> 2, COUNTS + (old & 3)] > 1:
         _add(lists, old, -1, -mass)
         if new >= 0:
@@ -268,7 +277,7 @@ def _build_lists(problem: Problem, table: Table) -> float:
         for p in range(problem.out_indptr[i], problem.out_indptr[i + 1]):
             prefetch(labels, np.uint64(problem.out_indices[min(p + _AHEAD, last)]))
             y = np.int64(labels[problem.out_indices[p]])
-            place = _find(lists, i, y)
+            place = _find(lists, i, y, y)[0]
             if place < 0:
                 _append(lists, i, y, problem.out_mass[p])
             else:
@@ -636,15 +645,6 @@ def _least_linked(work: Work, n_out: int, n_in: int) -> tuple[float, np.int64]:
 
 
 @njit(**PART)
-def _least_anywhere(work: Work, limit: float) -> tuple[float, np.int64]:
-    """Find the least bound of all, and where it is unless it is above a limit."""
-    least, at = _least(work.gain), np.int64(0)
-    while least <= limit and work.gain[at] != least:
-        at += 1
-    return least, at
-
-
-@njit(**PART)
 def _move_flow(flow: Flow, home: int, y: int, loop: float, work: Work, n_out: int, n_in: int) -> None:
     """Take the collected state out of its group in B and put it into group y."""
     mass, log, k, m = work.buffer[0], work.buffer[1], flow.counts.shape[0], 0
@@ -772,11 +772,12 @@ def _into_lists(problem: Problem, table: Table, x: int, from_below: bool, work: 
 @njit(**PART)
 def _add_gains(ratio: Rough, share: Rough, group: Shorts, filled: int, total: Rough) -> None:
     for m in range(filled):
-        share[m] *= _rough_gain(ratio[m])
+        ratio[m] = _rough_gain(ratio[m])
     # In two sums, because each addition waits for the last one to the same group.
     for m in range(np.uint64(0), filled, np.uint64(2)):
-        total[0, np.uint64(group[m])] += share[m]
-        total[1, np.uint64(group[m + np.uint64(1)])] += share[m + np.uint64(1)]
+        n = m + np.uint64(1)
+        total[0, np.uint64(group[m])] += share[m] * ratio[m]
+        total[1, np.uint64(group[n])] += share[n] * ratio[n]
 
 
 @njit(**PART)
@@ -804,29 +805,29 @@ def _rough_gain(u: np.float32) -> np.float32:
 
 
 @njit(**PART)
-def _into_list_exactly(problem: Problem, table: Table, x: int, y: int, work: Work) -> float:
-    """Change of sum f(A) in the sparse layout when the state joins group y; if that is its own, when it leaves it.
+def _into_list_exactly(problem: Problem, table: Table, x: int, y: int, work: Work) -> tuple[float, float]:
+    """Change of sum f(A) in the sparse layout when the state leaves its own group, and when it joins group y.
 
-    Up to the same constant.
+    Up to the same constant. Where the groups are in the lists is kept for ``_move_lists``.
     """
-    home, lists, after, before = np.int64(table.labels[x]), table.lists, work.buffer[0], work.buffer[1]
-    total, m = 0.0, 0
-    for p in range(problem.indptr[x], problem.indptr[x + 1]):
-        mass, place = problem.mass[p], _find(lists, np.uint64(problem.indices[p]), y)
-        a = lists.mass[place >> 2, place & 3] if place >= 0 else 0.0
-        if y == home:
-            alone = lists.marks[place >> 2, COUNTS + (place & 3)] == 1
-            after[m], before[m] = 0.0 if alone else a - mass, a
-            total += problem.mass_f[p]
-        else:
-            after[m], before[m] = a + mass, a
-            total -= problem.mass_f[p]
-        m += 1
-        if m == after.size or p == problem.indptr[x + 1] - 1:
-            for j in range(m):
-                total += f(after[j]) - f(before[j])
-            m = 0
-    return total
+    home, lists, buffer, places = np.int64(table.labels[x]), table.lists, work.buffer, work.places
+    mass, own, other, room = buffer[0], buffer[1], buffer[2], buffer.shape[1]
+    leave, join, begin, end = 0.0, 0.0, problem.indptr[x], problem.indptr[x + 1]
+    for start in range(begin, end, room):
+        for p in range(start, min(start + room, end)):
+            j = np.uint64(p - start)
+            old, new = _find(lists, np.uint64(problem.indices[p]), home, y)
+            places[0, j], places[1, j] = old, new
+            mass[j], own[j] = problem.mass[p], lists.mass[old >> 2, old & 3]
+            other[j] = lists.mass[new >> 2, new & 3] if new >= 0 else 0.0
+            # What a transition leaves behind where it was the only one.
+            alone = lists.marks[old >> 2, COUNTS + (old & 3)] == 1
+            own[j] = mass[j] if alone else own[j]
+        for j in range(min(room, end - start)):
+            r = f(mass[j])
+            leave += f(own[j] - mass[j]) - f(own[j]) + r
+            join += f(other[j] + mass[j]) - f(other[j]) - r
+    return leave, join
 
 
 @njit(**PART)
@@ -854,7 +855,7 @@ def _leave(
         elif only < 0:
             _into_lists(problem, table, x, weight > 0.0, work)
         else:
-            work.into[home] = _into_list_exactly(problem, table, x, home, work)
+            work.into[home], work.into[only] = _into_list_exactly(problem, table, x, only, work)
         price += weight * work.into[home]
     if beta != 1.0:
         n_out, n_in = _collect_flow(problem, table, x, work)
@@ -867,14 +868,6 @@ def _leave(
 
 
 @njit(**PART)
-def _into(problem: Problem, table: Table, x: int, y: int, work: Work) -> float:
-    """Change of sum f(A) when the state joins group y; if that is its own, when it leaves it."""
-    if problem.columns.size > 0:
-        return _into_group(problem, table, x, y)
-    return _into_list_exactly(problem, table, x, y, work)
-
-
-@njit(**PART)
 def _leave_nu(problem: Problem, table: Table, x: int) -> float:
     """Change of sum f(nu) when state x leaves its group."""
     mass = table.nu[MASS, table.labels[x]]
@@ -883,15 +876,32 @@ def _leave_nu(problem: Problem, table: Table, x: int) -> float:
 
 @njit(**PART)
 def _leave_exactly(
-    problem: Problem, table: Table, beta: float, x: int, work: Work, n_out: int, n_in: int
+    problem: Problem, table: Table, beta: float, x: int, y: int, work: Work, n_out: int, n_in: int
 ) -> float:
-    """Change of the cost when state x leaves its group, of which ``_leave`` gave a bound."""
+    """Change of the cost when state x leaves its group, of which ``_leave`` gave a bound.
+
+    Prepares the price of joining group y.
+    """
     home, price = np.int64(table.labels[x]), _leave_nu(problem, table, x)
     if beta != 0.5:
-        price += (1.0 - 2.0 * beta) * _into(problem, table, x, home, work)
+        if problem.columns.size > 0:
+            work.into[home] = _into_group(problem, table, x, home)
+        _prepare(problem, table, x, y, work)
+        price += (1.0 - 2.0 * beta) * work.into[home]
     if beta != 1.0:
         price -= (1.0 - beta) * _leave_flow(table.flow, home, problem.loops[x], work, n_out, n_in)
     return price
+
+
+@njit(**PART)
+def _prepare(problem: Problem, table: Table, x: int, y: int, work: Work) -> None:
+    """Replace bounds of how sum f(A) changes by what it is."""
+    if problem.columns.size > 0:
+        work.into[y] = _into_group(problem, table, x, y)
+    else:
+        home = np.int64(table.labels[x])
+        work.into[home], work.into[y] = _into_list_exactly(problem, table, x, y, work)
+    work.prepared[0] = y
 
 
 @njit(**PART)
@@ -901,7 +911,9 @@ def _join(
     """Change of the cost when state x, which has left its group, joins group y."""
     price = f(table.nu[MASS, y] + problem.mu[x]) - table.nu[MASS, y] * table.nu[LOG, y]
     if beta != 0.5:
-        price += (1.0 - 2.0 * beta) * _into(problem, table, x, y, work)
+        if work.prepared[0] != y:
+            _prepare(problem, table, x, y, work)
+        price += (1.0 - 2.0 * beta) * work.into[y]
     if beta != 1.0:
         home = np.int64(table.labels[x])
         price -= (1.0 - beta) * _join_flow(table.flow, home, y, problem.loops[x], work, n_out, n_in)
@@ -952,10 +964,13 @@ def _move_dense(problem: Problem, table: Table, beta: float, x: int, home: int, 
 
 
 @njit(**PART)
-def _move_lists(problem: Problem, table: Table, x: int, home: int, y: int) -> None:
-    for p in range(problem.indptr[x], problem.indptr[x + 1]):
-        i = np.uint64(problem.indices[p])
-        _swap_in_list(table.lists, i, home, y, problem.mass[p], table.size.size)
+def _move_lists(problem: Problem, table: Table, x: int, home: int, y: int, work: Work) -> None:
+    begin, end, lists, places = problem.indptr[x], problem.indptr[x + 1], table.lists, work.places
+    known = work.prepared[0] == y and end - begin <= places.shape[1]
+    for p in range(begin, end):
+        i, j = np.uint64(problem.indices[p]), np.uint64(p - begin)
+        old, new = (places[0, j], places[1, j]) if known else _find(lists, i, home, y)
+        _swap_in_list(lists, i, old, new, y, problem.mass[p], table.size.size)
 
 
 @njit(**PART)
@@ -974,7 +989,7 @@ def _move(
     if problem.columns.size > 0:
         _move_dense(problem, table, beta, x, home, y)
     elif not _has_no_lists(problem, table):
-        _move_lists(problem, table, x, home, y)
+        _move_lists(problem, table, x, home, y, work)
     if table.waiting.size > 0:
         _call_neighbours(problem, table, x)
 
@@ -1054,6 +1069,7 @@ def visit(
             continue
         _prefetch(problem, table, order, j)
         only = home ^ 1 if rule == IN_PAIRS else target
+        work.prepared[0] = _NOWHERE
         leave, n_out, n_in = _leave(problem, table, beta, x, only, work)
         best, least, priced = _NOWHERE, np.inf if rule in (FORCE, LOOK) else -tolerance - leave, 0
         care = _ONE_BY_ONE if table.size.size <= _MANY_GROUPS else _AT_ONCE
@@ -1068,14 +1084,14 @@ def visit(
         while True:
             y: int | np.int64 = only
             if only < 0:
-                bound, y = _least_linked(work, n_out, n_in) if linked else _least_anywhere(work, least)
-                if not bound <= least or (bound == least and y > best):
+                bound, y = _least_linked(work, n_out, n_in) if linked else _least(work.gain)
+                if not bound <= min(least, _LARGEST) or (bound == least and y > best):
                     if not (linked and elsewhere <= least):
                         break
                     y = _NOWHERE
                 if priced == 0:
                     bounded = leave
-                    leave = _leave_exactly(problem, table, beta, x, work, n_out, n_in)
+                    leave = _leave_exactly(problem, table, beta, x, y, work, n_out, n_in)
                     least -= leave - bounded
                     priced = 1
                     continue

@@ -103,8 +103,10 @@ class Work(NamedTuple):
     mass: Floats  # (2, k) mass from the state to each group and back, itself left out
     counts: Ints  # (2, k) transitions behind them
     groups: Shorts  # (2, k) the groups with a count
-    buffer: Floats  # (2, size) arguments of f, or what is subtracted
+    buffer: Floats  # (3, size) arguments of f, or what is subtracted
     buffer_group: Shorts  # (size,)
+    places: Ints  # (2, size) of two groups in lists
+    prepared: Ints  # (1,) the one whose price is prepared
     ratio: Rough  # (size,) entries of A divided by what the state adds
     share: Rough  # (size,) which is this share of its mass
     row: Ints  # (2 k + 4,) rows of B that the state adds to
