@@ -96,10 +96,10 @@ def test_what_is_as_large_as_the_transitions_is_in_files(rng, mapped, tmp_path):
         for name in AS_LARGE_AS_TRANSITIONS:
             assert rows.folder_of(getattr(problem, name)) == tmp_path / "chain.mapped", name
         lists = make_table(problem, labels, 3).lists
-        for array in (lists.group, lists.counts, lists.value):
+        for array in (lists.mass, lists.marks):
             assert rows.folder_of(array) == tmp_path / "chain.mapped"
             assert array.ctypes.data % 64 == 0
-        assert make_table(problem, labels, 3, lists=False).lists.value.size == 0
+        assert make_table(problem, labels, 3, lists=False).lists.mass.size == 0
     assert sorted((tmp_path / "chain.mapped").iterdir()) == files
 
 

@@ -210,7 +210,7 @@ def make_work(n_groups: int) -> Work:
         np.zeros(_width(k)),
         np.zeros((2, k)),
         np.zeros((2, k), dtype=np.int64),
-        np.zeros((2, k + 1), dtype=np.int32),
+        np.zeros((2, k + 1), dtype=np.uint32),
         np.zeros((3, room)),
         np.zeros(room, dtype=np.int32),
         np.zeros((2, room), dtype=np.int64),

@@ -399,28 +399,30 @@ def _collect_flow(problem: Problem, table: Table, x: int, work: Work) -> tuple[i
 def _forget_flow(work: Work, n_out: int, n_in: int) -> None:
     for way in range(2):
         for q in range(n_in if way else n_out):
-            work.mass[way, work.groups[way, q]] = 0.0
-            work.counts[way, work.groups[way, q]] = 0
+            z = np.uint64(work.groups[way, q])
+            work.mass[way, z] = 0.0
+            work.counts[way, z] = 0
 
 
 @njit(**PART)
 def _leave_flow(flow: Flow, home: int, loop: float, work: Work, n_out: int, n_in: int) -> float:
     """Change of sum f(B) when the collected state leaves its group and goes nowhere."""
-    argument, k, m, total = work.buffer[0], flow.counts.shape[0], 0, 0.0
+    argument, m, total = work.buffer[0], 0, 0.0
+    home, k, diagonal = np.uint64(home), np.uint64(flow.counts.shape[0]), 2 * flow.counts.shape[0]
     for way in range(2):
         row = home if way else k + home
         for q in range(n_in if way else n_out):
-            z = np.int64(work.groups[way, q])
+            z = np.uint64(work.groups[way, q])
             if z != home:
                 b = flow.mass[row, z]
                 all_there_is = (flow.counts[z, home] if way else flow.counts[home, z]) == work.counts[way, z]
                 argument[m] = 0.0 if all_there_is else b - work.mass[way, z]
                 m += 1
                 total -= b * flow.log[row, z]
-    b, out, into = flow.mass[2 * k, home], work.mass[0, home], work.mass[1, home]
+    b, out, into = flow.mass[diagonal, home], work.mass[0, home], work.mass[1, home]
     alone = work.counts[0, home] + work.counts[1, home] + (loop > 0.0) == flow.counts[home, home]
     argument[m] = 0.0 if alone else b - out - into - loop
-    total -= b * flow.log[2 * k, home]
+    total -= b * flow.log[diagonal, home]
     for j in range(m + 1):
         total += f(argument[j])
     return total
@@ -432,15 +434,16 @@ def _bound_leaving(flow: Flow, home: int, loop: float, work: Work, n_out: int, n
 
     With ``u = r / b`` the change ``f(b - r) - f(b)`` is at most ``-r (log2 b + log2(e) (1 - u / 2 - u^2 / 2))``.
     """
-    k, total = flow.counts.shape[0], 0.0
+    total, diagonal = 0.0, 2 * flow.counts.shape[0]
+    home, k = np.uint64(home), np.uint64(flow.counts.shape[0])
     for way in range(2):
         row = home if way else k + home
         for q in range(n_in if way else n_out):
-            z = np.int64(work.groups[way, q])
+            z = np.uint64(work.groups[way, q])
             if z != home:
                 total -= _least_loss(flow.mass[row, z], flow.log[row, z], work.mass[way, z])
     r = work.mass[0, home] + work.mass[1, home] + loop
-    return total - (_least_loss(flow.mass[2 * k, home], flow.log[2 * k, home], r) if r > 0.0 else 0.0)
+    return total - (_least_loss(flow.mass[diagonal, home], flow.log[diagonal, home], r) if r > 0.0 else 0.0)
 
 
 @njit(**PART)
@@ -453,15 +456,17 @@ def _least_loss(b: float, log: float, r: float) -> float:
 @njit(**PART)
 def _join_flow(flow: Flow, home: int, y: int, loop: float, work: Work, n_out: int, n_in: int) -> float:
     """Change of sum f(B) when the collected state, which has left its group, joins group y."""
-    argument, k, m, total = work.buffer[0], flow.counts.shape[0], 0, 0.0
+    argument, m, total, diagonal = work.buffer[0], 0, 0.0, 2 * flow.counts.shape[0]
+    home, y, k = np.uint64(home), np.uint64(y), np.uint64(flow.counts.shape[0])
     for way in range(2):
         for q in range(n_in if way else n_out):
-            z = np.int64(work.groups[way, q])
-            if z not in (home, y):
-                b = flow.mass[way * k + z, y]
+            z = np.uint64(work.groups[way, q])
+            if z != home and z != y:
+                row = k + z if way else z
+                b = flow.mass[row, y]
                 argument[m] = b + work.mass[way, z]
                 m += 1
-                total -= b * flow.log[way * k + z, y]
+                total -= b * flow.log[row, y]
         # Between the own and the new group: what is left without the state, and what it brings.
         back = work.mass[1 - way, home]
         if back > 0.0:
@@ -470,8 +475,8 @@ def _join_flow(flow: Flow, home: int, y: int, loop: float, work: Work, n_out: in
             argument[m] = rest + back
             m += 1
             total -= f(rest)
-    argument[m] = flow.mass[2 * k, y] + work.mass[0, y] + work.mass[1, y] + loop
-    total -= flow.mass[2 * k, y] * flow.log[2 * k, y]
+    argument[m] = flow.mass[diagonal, y] + work.mass[0, y] + work.mass[1, y] + loop
+    total -= flow.mass[diagonal, y] * flow.log[diagonal, y]
     for j in range(m + 1):
         total += f(argument[j])
     return total
@@ -496,8 +501,8 @@ def _bound_everywhere(flow: Flow, loop: float, exact: bool, work: Work, n_out: i
     k, m = flow.counts.shape[0], 0
     for way in range(2):
         for q in range(n_in if way else n_out):
-            z = np.int64(work.groups[way, q])
-            row[m], weight[m] = way * k + z, work.mass[way, z]
+            z = np.uint64(work.groups[way, q])
+            row[m], weight[m] = way * k + np.int64(z), work.mass[way, z]
             m += 1
     # The diagonal is one more row, and the loop one more link.
     row[m], weight[m] = 2 * k, loop
@@ -587,18 +592,18 @@ def _bound_meetings(
     on the diagonal gain more, because both ways and the loop meet there: by the curvature of f, which is
     ``log2(e) / b``, and by no more than if it were empty.
     """
-    k = flow.counts.shape[0]
+    home, k, diagonal = np.uint64(home), np.uint64(flow.counts.shape[0]), 2 * flow.counts.shape[0]
     to_home, from_home = work.mass[0, home], work.mass[1, home]
     for side in range(2):
         for q in range(n_in if side else n_out):
-            y = np.int64(work.groups[side, q])
+            y = np.uint64(work.groups[side, q])
             out, into = work.mass[0, y], work.mass[1, y]
             if side == 1 and work.counts[0, y] > 0:
                 continue
             meet = loop * (out + into) + out * into
             if meet > 0.0:
                 most = _LOG2_3 * (out + into + loop)
-                work.change[y] += min(LOG2_E * meet / max(flow.mass[2 * k, y], _SMALLEST), most)
+                work.change[y] += min(LOG2_E * meet / max(flow.mass[diagonal, y], _SMALLEST), most)
             if exact and from_home > 0.0:
                 work.change[y] -= LOG2_E * out * from_home / (flow.mass[k + home, y] + from_home)
             if exact and to_home > 0.0:
@@ -647,12 +652,13 @@ def _least_linked(work: Work, n_out: int, n_in: int) -> tuple[float, np.int64]:
 @njit(**PART)
 def _move_flow(flow: Flow, home: int, y: int, loop: float, work: Work, n_out: int, n_in: int) -> None:
     """Take the collected state out of its group in B and put it into group y."""
-    mass, log, k, m = work.buffer[0], work.buffer[1], flow.counts.shape[0], 0
+    mass, log, m = work.buffer[0], work.buffer[1], 0
+    home, y, k = np.uint64(home), np.uint64(y), np.uint64(flow.counts.shape[0])
     for group in (home, y):
         sign = 1 if group == y else -1
         for way in range(2):
             for q in range(n_in if way else n_out):
-                z = np.int64(work.groups[way, q])
+                z = np.uint64(work.groups[way, q])
                 a, b = (z, group) if way else (group, z)
                 flow.counts[a, b] += sign * work.counts[way, z]
                 flow.mass[k + a, b] += sign * work.mass[way, z]
@@ -663,7 +669,7 @@ def _move_flow(flow: Flow, home: int, y: int, loop: float, work: Work, n_out: in
     for group in (home, y):
         for way in range(2):
             for q in range(n_in if way else n_out):
-                z = np.int64(work.groups[way, q])
+                z = np.uint64(work.groups[way, q])
                 a, b = (z, group) if way else (group, z)
                 mass[m] = max(flow.mass[k + a, b], 0.0) if flow.counts[a, b] > 0 else 0.0
                 m += 1
@@ -674,10 +680,10 @@ def _move_flow(flow: Flow, home: int, y: int, loop: float, work: Work, n_out: in
     m = 0
     for group in (home, y):
         for way in range(2):
-            row, column = (group, k) if way else (k + group, 0)
+            row, column = (group, k) if way else (k + group, np.uint64(0))
             most = flow.most[row]
             for q in range(n_in if way else n_out):
-                z = np.int64(work.groups[way, q])
+                z = np.uint64(work.groups[way, q])
                 rough = _rounded_up(log[m])
                 flow.mass[row, z], flow.log[row, z], flow.rough[row, z] = mass[m], log[m], rough
                 flow.mass[column + z, group], flow.log[column + z, group] = mass[m], log[m]
@@ -1015,7 +1021,7 @@ def call_siblings(problem: Problem, table: Table) -> None:
 
 
 @njit(**PART)
-def _prefetch(problem: Problem, table: Table, order: Ints, j: int) -> None:
+def _prefetch(problem: Problem, table: Table, beta: float, order: Ints, j: int) -> None:
     """Ask for what the next states need: the lists that lead to them, or the labels of their neighbours."""
     lists, last = table.lists, order.size - 1
     if problem.columns.size > 0:
@@ -1030,7 +1036,13 @@ def _prefetch(problem: Problem, table: Table, order: Ints, j: int) -> None:
     x = order[min(j + 2, last)]
     for p in range(problem.indptr[x], problem.indptr[x + 1]):
         prefetch(lists.bounds, np.uint64(problem.indices[p]))
+        if beta != 1.0:
+            prefetch(table.labels, np.uint64(problem.indices[p]))
     x = order[min(j + 1, last)]
+    if beta != 1.0:
+        first, end = _blocks(lists, x)
+        prefetch(lists.mass, first)
+        prefetch(lists.mass, end - np.uint64(1))
     for p in range(problem.indptr[x], problem.indptr[x + 1]):
         i = np.uint64(problem.indices[p])
         first, end = _blocks(lists, i)
@@ -1067,7 +1079,7 @@ def visit(
         home = np.int64(table.labels[x])
         if (table.size[home] == 1 and rule not in (MAY_EMPTY, FORCE)) or (rule == LOOK and home == target):
             continue
-        _prefetch(problem, table, order, j)
+        _prefetch(problem, table, beta, order, j)
         only = home ^ 1 if rule == IN_PAIRS else target
         work.prepared[0] = _NOWHERE
         leave, n_out, n_in = _leave(problem, table, beta, x, only, work)

@@ -102,7 +102,7 @@ class Work(NamedTuple):
     into: Floats  # (width,) change of sum f(A); what free entries add goes behind the groups
     mass: Floats  # (2, k) mass from the state to each group and back, itself left out
     counts: Ints  # (2, k) transitions behind them
-    groups: Shorts  # (2, k) the groups with a count
+    groups: NDArray[np.uint32]  # (2, k + 1) the groups with a count
     buffer: Floats  # (3, size) arguments of f, or what is subtracted
     buffer_group: Shorts  # (size,)
     places: Ints  # (2, size) of two groups in lists
