@@ -14,7 +14,7 @@ from scipy import sparse
 from klump import information
 from klump.chain import MarkovChain, rows
 from klump.chain.rows import folder_of
-from klump.search.kernels.tables import Dense, Flow, Lists, Problem, Table, Work
+from klump.search.kernels.tables import WIDE, Dense, Flow, Lists, Problem, Table, Work
 
 _BUFFER = 2048
 _CACHE_LINE = 64
@@ -170,7 +170,7 @@ def make_table(
         Flow(
             np.zeros((2 * k + 1, _width(k))),
             np.zeros((2 * k + 1, _width(k))),
-            np.zeros((2 * k + 1, _width(k)), dtype=np.float32),
+            np.zeros((2 * k + 1, _width(k, WIDE)), dtype=np.float32),
             np.zeros(2 * k + 1),
             np.zeros((k, k), dtype=np.int64),
         ),
@@ -180,9 +180,9 @@ def make_table(
     )
 
 
-def _width(n_groups: int) -> int:
+def _width(n_groups: int, multiple: int = 8) -> int:
     """Length of a row over the groups: whole vectors, and room for the free entries of a block behind them."""
-    return -(-(n_groups + 4) // 64) * 64
+    return -(-(n_groups + 4) // multiple) * multiple
 
 
 def _on_cache_lines(shape: tuple[int, ...], dtype: Any, folder: Path | None) -> NDArray[Any]:
@@ -206,7 +206,7 @@ def make_work(n_groups: int) -> Work:
     return Work(
         np.zeros(_width(k)),
         np.zeros(_width(k)),
-        np.zeros((2, _width(k)), dtype=np.float32),
+        np.zeros((2, _width(k, WIDE)), dtype=np.float32),
         np.zeros(_width(k)),
         np.zeros((2, k)),
         np.zeros((2, k), dtype=np.int64),

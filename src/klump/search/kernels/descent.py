@@ -79,7 +79,7 @@ _FEW_MEMBERS = 8
 # With how much care groups are bounded: all those that a state has nothing to do with at once, or one by one, or with
 # logarithms. With more than so many groups the first is tried; if more than so many then had to be priced, the last.
 _AT_ONCE, _ONE_BY_ONE, _CLOSELY = (np.int64(care) for care in range(3))
-_MANY_GROUPS, _MANY_PRICES = 128, 8
+_MANY_GROUPS, _FEW_PRICES, _MANY_PRICES = 128, 2, 9
 # How many transitions in advance a label is asked for.
 _AHEAD = 32
 
@@ -824,11 +824,10 @@ def _into_list_exactly(problem: Problem, table: Table, x: int, y: int, work: Wor
             j = np.uint64(p - start)
             old, new = _find(lists, np.uint64(problem.indices[p]), home, y)
             places[0, j], places[1, j] = old, new
-            mass[j], own[j] = problem.mass[p], lists.mass[old >> 2, old & 3]
-            other[j] = lists.mass[new >> 2, new & 3] if new >= 0 else 0.0
-            # What a transition leaves behind where it was the only one.
             alone = lists.marks[old >> 2, COUNTS + (old & 3)] == 1
-            own[j] = mass[j] if alone else own[j]
+            # Where the transition is the only one, nothing is left, not even a speck.
+            mass[j], own[j] = problem.mass[p], problem.mass[p] if alone else lists.mass[old >> 2, old & 3]
+            other[j] = lists.mass[new >> 2, new & 3] if new >= 0 else 0.0
         for j in range(min(room, end - start)):
             r = f(mass[j])
             leave += f(own[j] - mass[j]) - f(own[j]) + r
@@ -1118,8 +1117,8 @@ def visit(
                 break
             work.gain[y] = np.inf
             priced += 1
-            if priced >= _MANY_PRICES and care != _CLOSELY and not linked:
-                care = _CLOSELY
+            if not linked and priced >= (_FEW_PRICES if care == _AT_ONCE else _MANY_PRICES) and care < _CLOSELY:
+                care += np.int64(1)
                 _bound(problem, table, beta, x, care, work, n_out, n_in)
         if rule == LOOK:
             if leave + least < change:

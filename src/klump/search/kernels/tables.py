@@ -19,6 +19,8 @@ Rough = NDArray[np.float32]
 
 # Planes of nu
 MASS, LOG, INVERSE = 0, 1, 2
+# Rows with fewer digits have a width that is a multiple of this, because so many are added at once.
+WIDE = 64
 # Parts of a block
 GROUPS, COUNTS = 8, 12
 
@@ -71,7 +73,7 @@ class Flow(NamedTuple):
 
     mass: Floats  # (2 k + 1, width)
     log: Floats  # (2 k + 1, width) log2(mass), any value where that is empty
-    rough: Rough  # (2 k + 1, width) the same with fewer digits, no less
+    rough: Rough  # (2 k + 1, wide) the same with fewer digits, no less
     most: Floats  # (2 k + 1,) at least the largest mass of each row, without that within the group
     counts: Ints  # (k, k) transitions from y to z
 
@@ -98,7 +100,7 @@ class Work(NamedTuple):
 
     gain: Floats  # (width,) lower bounds of the price of joining each group
     change: Floats  # (width,) change of sum f(B)
-    rough: Rough  # (2, width) sums with fewer digits
+    rough: Rough  # (2, wide) sums with fewer digits
     into: Floats  # (width,) change of sum f(A); what free entries add goes behind the groups
     mass: Floats  # (2, k) mass from the state to each group and back, itself left out
     counts: Ints  # (2, k) transitions behind them

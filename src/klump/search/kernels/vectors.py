@@ -15,7 +15,7 @@ from numba import config, types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from klump.search.kernels.tables import GROUPS
+from klump.search.kernels.tables import GROUPS, WIDE
 
 # Where quotients end: their logarithms are large enough, and floats have room for them.
 LARGEST = 2.0**100
@@ -148,8 +148,6 @@ def _plain_find_in_block(marks: Any, block: Any, group: Any) -> int:
     return 4
 
 
-# So many floats are added at once.
-WIDE = 64
 # What an entry of a table gains when something is added to it, divided by that, is its logarithm and a convex function
 # of the difference of both logarithms, which is at most the largest of these lines: a slope and the value at 0 each.
 _NODES = (-4.0, 1.5, 7.0)
