@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from klump import information
 from klump.chain import MarkovChain, rows
 from klump.chain.rows import folder_of
 from klump.search.kernels.tables import WIDE, Dense, Flow, Lists, Problem, Table, Work
@@ -40,7 +39,7 @@ def make_problem(chain: MarkovChain, order: NDArray[np.int64] | None = None) -> 
         by_row = _by_row(chain, order)
         by_column, loops = _by_column(by_row)
         mu = mu if order is None else mu[order]
-    return _read_only(Problem(joint, transposed, *by_column, _f(by_column.mass), *by_row, loops, mu))
+    return _read_only(Problem(joint, transposed, *by_column, *by_row, loops, mu))
 
 
 class _Sparse(NamedTuple):
@@ -108,14 +107,6 @@ def _by_column(by_row: _Sparse) -> tuple[_Sparse, NDArray[np.float64]]:
         mixed = (array[begin:end].copy() for array in (column, result.indices, result.mass))
         layout.sort_bucket(*mixed, heads, result.indices, result.mass)
     return result, loops
-
-
-def _f(mass: NDArray[np.float64]) -> NDArray[np.float64]:
-    result = rows.empty_array(mass.size, np.float64, folder_of(mass))
-    for begin in range(0, mass.size, rows.TRANSITIONS):
-        block = slice(begin, begin + rows.TRANSITIONS)
-        result[block] = information.xlog2x(mass[block])
-    return result
 
 
 def _room(indptr: NDArray[np.int64], folder: Path | None) -> _Sparse:

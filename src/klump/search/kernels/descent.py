@@ -34,6 +34,7 @@ from klump.search.kernels.tables import (
     Flow,
     Ints,
     Lists,
+    Place,
     Problem,
     Rough,
     Shorts,
@@ -69,15 +70,17 @@ _ROUGHLY = 2.0**-17
 _ZERO, _ONE, _TINY = np.float32(0.0), np.float32(1.0), np.float32(2.0**-120)
 _SQRT_HALF_ROUGHLY, _MANTISSA = np.int32(0x3F3504F3), np.int32(23)
 _P0, _P1, _P2, _P3, _P4, _P5, _P6 = (
-    np.float32(c) for c in (1.4426965, -0.7213636, 0.48062676, -0.35937163, 0.29569957, -0.26932028, 0.17162445)
+    np.float32(c)
+    for c in (1.4426965, -0.7213636, 0.48062676, -0.35937163, 0.29569957, -0.26932028, 0.17162445)
 )
 _Q0, _Q1, _Q2, _Q3, _Q4, _Q5, _Q6 = (
-    np.float32(c) for c in (1.4426932, -0.72115946, 0.47766834, -0.33908886, 0.21528421, -0.09579726, 0.02040109)
+    np.float32(c)
+    for c in (1.4426932, -0.72115946, 0.47766834, -0.33908886, 0.21528421, -0.09579726, 0.02040109)
 )
 # One state is not little beside a group of so few: a bound of what it changes there would be too loose to be of use.
 _FEW_MEMBERS = 8
 # With how much care groups are bounded: all those that a state has nothing to do with at once, or one by one, or with
-# logarithms. With more than so many groups the first is tried; if more than so many then had to be priced, the last.
+# logarithms. With more than so many groups the first is tried, and the next if so many then had to be priced.
 _AT_ONCE, _ONE_BY_ONE, _CLOSELY = (np.int64(care) for care in range(3))
 _MANY_GROUPS, _FEW_PRICES, _MANY_PRICES = 128, 2, 9
 # How many transitions in advance a label is asked for.
@@ -166,14 +169,14 @@ def _set_nu(table: Table, y: int, mass: float) -> None:
 
 
 @njit(**PART)
-def _blocks(lists: Lists, i: int) -> tuple[np.uint64, np.uint64]:
+def _blocks(lists: Lists, i: Place) -> tuple[np.uint64, np.uint64]:
     """The blocks of the list of state i: the first, and the one behind the last."""
     first = np.uint64(lists.bounds[i, 0])
     return first, first + np.uint64((lists.bounds[i, 1] + 3) >> 2)
 
 
 @njit(**PART)
-def _find(lists: Lists, i: int, y: int, z: int) -> tuple[int, int]:
+def _find(lists: Lists, i: Place, y: Place, z: Place) -> tuple[np.int64, np.int64]:
     """Places of two groups among all entries; -1 for one that is not in the list of state i."""
     at_y, at_z = np.int64(-1), np.int64(-1)
     first, end = _blocks(lists, i)
@@ -349,13 +352,13 @@ def _collect_flow(problem: Problem, table: Table, x: int, work: Work) -> tuple[i
     n_out, n_in = 0, 0
     if problem.columns.size > 0:
         dense = table.dense
-        for z in range(table.size.size):
-            mass[0, z], count[0, z] = dense.into[z, x], dense.into_count[z, x]
-            mass[1, z], count[1, z] = dense.out_of[z, x], dense.out_of_count[z, x]
-            groups[0, n_out] = z
-            n_out += count[0, z] > 0
-            groups[1, n_in] = z
-            n_in += count[1, z] > 0
+        for y in range(table.size.size):
+            mass[0, y], count[0, y] = dense.into[y, x], dense.into_count[y, x]
+            mass[1, y], count[1, y] = dense.out_of[y, x], dense.out_of_count[y, x]
+            groups[0, n_out] = y
+            n_out += count[0, y] > 0
+            groups[1, n_in] = y
+            n_in += count[1, y] > 0
         if loop > 0.0:
             mass[1, home] -= loop
             count[1, home] -= 1
@@ -374,7 +377,7 @@ def _collect_flow(problem: Problem, table: Table, x: int, work: Work) -> tuple[i
         else:
             for e in range(lists.bounds[x, 1]):
                 b, place = lists.bounds[x, 0] + (e >> 2), e & 3
-                z = lists.marks[b, GROUPS + place]
+                z = np.uint64(lists.marks[b, GROUPS + place])
                 mass[0, z], count[0, z] = lists.mass[b, place], lists.marks[b, COUNTS + place]
                 groups[0, n_out] = z
                 n_out += 1
@@ -405,7 +408,7 @@ def _forget_flow(work: Work, n_out: int, n_in: int) -> None:
 
 
 @njit(**PART)
-def _leave_flow(flow: Flow, home: int, loop: float, work: Work, n_out: int, n_in: int) -> float:
+def _leave_flow(flow: Flow, home: Place, loop: float, work: Work, n_out: int, n_in: int) -> float:
     """Change of sum f(B) when the collected state leaves its group and goes nowhere."""
     argument, m, total = work.buffer[0], 0, 0.0
     home, k, diagonal = np.uint64(home), np.uint64(flow.counts.shape[0]), 2 * flow.counts.shape[0]
@@ -429,7 +432,7 @@ def _leave_flow(flow: Flow, home: int, loop: float, work: Work, n_out: int, n_in
 
 
 @njit(**PART)
-def _bound_leaving(flow: Flow, home: int, loop: float, work: Work, n_out: int, n_in: int) -> float:
+def _bound_leaving(flow: Flow, home: Place, loop: float, work: Work, n_out: int, n_in: int) -> float:
     """Bound the same from above without a logarithm.
 
     With ``u = r / b`` the change ``f(b - r) - f(b)`` is at most ``-r (log2 b + log2(e) (1 - u / 2 - u^2 / 2))``.
@@ -454,7 +457,7 @@ def _least_loss(b: float, log: float, r: float) -> float:
 
 
 @njit(**PART)
-def _join_flow(flow: Flow, home: int, y: int, loop: float, work: Work, n_out: int, n_in: int) -> float:
+def _join_flow(flow: Flow, home: Place, y: Place, loop: float, work: Work, n_out: int, n_in: int) -> float:
     """Change of sum f(B) when the collected state, which has left its group, joins group y."""
     argument, m, total, diagonal = work.buffer[0], 0, 0.0, 2 * flow.counts.shape[0]
     home, y, k = np.uint64(home), np.uint64(y), np.uint64(flow.counts.shape[0])
@@ -584,7 +587,7 @@ def _bound_flow(flow: Flow, home: int, loop: float, care: int, work: Work, n_out
 
 @njit(**PART)
 def _bound_meetings(
-    flow: Flow, home: int, loop: float, exact: bool, work: Work, n_out: int, n_in: int
+    flow: Flow, home: Place, loop: float, exact: bool, work: Work, n_out: int, n_in: int
 ) -> None:
     """Correct bounds where the state changes an entry of B twice.
 
@@ -650,7 +653,7 @@ def _least_linked(work: Work, n_out: int, n_in: int) -> tuple[float, np.int64]:
 
 
 @njit(**PART)
-def _move_flow(flow: Flow, home: int, y: int, loop: float, work: Work, n_out: int, n_in: int) -> None:
+def _move_flow(flow: Flow, home: Place, y: Place, loop: float, work: Work, n_out: int, n_in: int) -> None:
     """Take the collected state out of its group in B and put it into group y."""
     mass, log, m = work.buffer[0], work.buffer[1], 0
     home, y, k = np.uint64(home), np.uint64(y), np.uint64(flow.counts.shape[0])
@@ -746,10 +749,10 @@ def _into_dense(problem: Problem, table: Table, x: int, from_below: bool, work: 
 
 @njit(**PART)
 def _into_lists(problem: Problem, table: Table, x: int, from_below: bool, work: Work) -> None:
-    """Bound the change of sum f(A) in the sparse layout, for each group that the state could join; for its own, of
-    leaving it. Up to a constant: minus it for the others, plus it for the own group.
+    """Bound the change of sum f(A) in the sparse layout for each group that the state could join or, its own, leave.
 
-    ``f(a + r) - f(a) - f(r)`` is r times a function of ``a / r``: half the digits are enough.
+    Up to a constant: minus it for the others, plus it for the own group. ``f(a + r) - f(a) - f(r)`` is r
+    times a function of ``a / r``: half the digits are enough.
     """
     home, lists, group, into, rough = table.labels[x], table.lists, work.buffer_group, work.into, work.rough
     ratio, share, filled = work.ratio, work.share, np.uint64(0)
@@ -821,7 +824,7 @@ def _into_list_exactly(problem: Problem, table: Table, x: int, y: int, work: Wor
     leave, join, begin, end = 0.0, 0.0, problem.indptr[x], problem.indptr[x + 1]
     for start in range(begin, end, room):
         for p in range(start, min(start + room, end)):
-            j = np.uint64(p - start)
+            j = p - start
             old, new = _find(lists, np.uint64(problem.indices[p]), home, y)
             places[0, j], places[1, j] = old, new
             alone = lists.marks[old >> 2, COUNTS + (old & 3)] == 1
@@ -860,7 +863,7 @@ def _leave(
         elif only < 0:
             _into_lists(problem, table, x, weight > 0.0, work)
         else:
-            work.into[home], work.into[only] = _into_list_exactly(problem, table, x, only, work)
+            _prepare(problem, table, x, only, work)
         price += weight * work.into[home]
     if beta != 1.0:
         n_out, n_in = _collect_flow(problem, table, x, work)
@@ -1117,7 +1120,8 @@ def visit(
                 break
             work.gain[y] = np.inf
             priced += 1
-            if not linked and priced >= (_FEW_PRICES if care == _AT_ONCE else _MANY_PRICES) and care < _CLOSELY:
+            enough = _FEW_PRICES if care == _AT_ONCE else _MANY_PRICES
+            if priced >= enough and care < _CLOSELY and not linked:
                 care += np.int64(1)
                 _bound(problem, table, beta, x, care, work, n_out, n_in)
         if rule == LOOK:

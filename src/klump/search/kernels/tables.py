@@ -16,6 +16,8 @@ Ints = NDArray[np.int64]
 Shorts = NDArray[np.int32]
 Bytes = NDArray[np.uint8]
 Rough = NDArray[np.float32]
+# Where unsigned, numba need not check whether it counts from the end.
+Place = int | np.uint64
 
 # Planes of nu
 MASS, LOG, INVERSE = 0, 1, 2
@@ -33,7 +35,6 @@ class Problem(NamedTuple):
     indptr: Ints  # (n + 1,) sparse layout: column x is indices[indptr[x]:indptr[x+1]]
     indices: Shorts
     mass: Floats  # (m,) J of each transition
-    mass_f: Floats  # (m,) f(J)
     out_indptr: Ints  # (n + 1,) sparse layout: row i is out_indices[out_indptr[i]:out_indptr[i+1]]
     out_indices: Shorts
     out_mass: Floats  # (m,)

@@ -172,7 +172,7 @@ LINES = _lines()
 def _add_rows(
     typing_context: Any, table: Any, row: Any, weight: Any, log: Any, count: Any, total: Any
 ) -> Any:
-    """Add up, for some rows of logarithms, what their entries gain at most from what has a logarithm, times a weight."""
+    """Add up, for some rows of logarithms, what their entries gain at most from what has a logarithm, by weight."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         kinds = signature.args
@@ -199,7 +199,7 @@ def _add_rows(
         def times_plus(a: Any, b: Any, c: Any) -> Any:
             return builder.fadd(builder.fmul(a, b, flags=("contract",)), c, flags=("contract",))
 
-        sums = cgutils.alloca_once(builder, singles)
+        sums = cgutils.alloca_once(builder, singles)  # type: ignore[no-untyped-call]
         with cgutils.for_range(builder, chunks) as chunk:
             builder.store(constant(0.0), sums)
             with cgutils.for_range(builder, count) as rows:
