@@ -24,6 +24,7 @@ TERMS = {
     "blocks": "four entries of A, in the list of a state that leads here",
     "prices": "a group is priced exactly",
     "priced": "a linked group, when a group is priced exactly",
+    "priced ends": "a list in which groups are looked for, when one is priced exactly",
     "moved": "a linked group, when the state moves",
     "moved ends": "a list that changes when the state moves",
     "masses": "an entry of a dense A, when a group is bounded",
@@ -58,6 +59,7 @@ def counting_visit():
         blocks,
         prices,
         priced,
+        priced_ends,
         moved,
         moved_ends,
         masses,
@@ -104,9 +106,15 @@ def counting_visit():
         return bound_links(problem, table, x, work, n_out, n_in)
 
     @part
+    def count_ends(problem, table, beta, x):
+        if beta != 0.5 and problem.columns.size == 0:
+            table.one[priced_ends] += problem.indptr[x + 1] - problem.indptr[x]
+
+    @part
     def counted_leave_exactly(problem, table, beta, x, y, work, n_out, n_in):
         table.one[priced] += n_out + n_in + 1
-        table.one[priced_masses] += problem.columns.shape[0] if beta != 0.5 else 0
+        table.one[priced_masses] += 2 * problem.columns.shape[0] if beta != 0.5 else 0
+        count_ends(problem, table, beta, x)
         return leave_exactly(problem, table, beta, x, y, work, n_out, n_in)
 
     @part
@@ -115,7 +123,10 @@ def counting_visit():
         table.one[prices] += 1
         # The least bound is looked for again.
         table.one[slots] += work.gain.size if table.one[scans_all] else n_out + n_in
-        table.one[priced_masses] += problem.columns.shape[0] if beta != 0.5 else 0
+        # The first is prepared when the state leaves its group.
+        if work.prepared[0] != y:
+            table.one[priced_masses] += problem.columns.shape[0] if beta != 0.5 else 0
+            count_ends(problem, table, beta, x)
         return join(problem, table, beta, x, y, work, n_out, n_in)
 
     @part

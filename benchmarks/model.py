@@ -134,9 +134,8 @@ def waits(problem: Problem, table: Table, done: dict[str, int], access: np.ndarr
     lists, flow = table.lists, table.flow
     arrays = {
         "labels": (table.labels.nbytes, done["ends"]),
-        # A block is a line of values and a quarter of one of groups. Where a list changes, that is a line of bounds
-        # and of groups, and twice those of counts and values.
-        "lists": (sum(array.nbytes for array in lists), 1.25 * done["blocks"] + 6 * done["moved ends"]),
+        # A block is a line. Where a group is priced or a list changes, it is there already.
+        "lists": (lists.bounds.nbytes + lists.mass.nbytes, done["blocks"]),
         "flow": (flow.mass.nbytes + flow.log.nbytes, done["pairs"] + done["priced"] + done["moved"]),
     }
     return sum(

@@ -24,15 +24,17 @@ def made_up(monkeypatch, tmp_path):
     monkeypatch.setattr(contest, "TRIAL", "failing")
     monkeypatch.setattr(contest, "WORKLOADS", (TINY,))
     monkeypatch.setattr(report, "RESULTS", tmp_path / "results")
-    for name in list(CONTESTANTS):
-        monkeypatch.delitem(CONTESTANTS, name)
-    for name, contestant in failing.MADE_UP.items():
-        monkeypatch.setitem(CONTESTANTS, name, contestant)
+    # All at once: put back one by one, they would be in another order.
+    everyone = dict(CONTESTANTS)
+    CONTESTANTS.clear()
+    CONTESTANTS.update(failing.MADE_UP)
     folders = (contest.ROOT, contest.ROOT / "src", Path(failing.__file__).parent)
     monkeypatch.setenv("PYTHONPATH", ":".join(map(str, folders)))
     before = signal.getsignal(signal.SIGTERM)
     yield
     signal.signal(signal.SIGTERM, before)
+    CONTESTANTS.clear()
+    CONTESTANTS.update(everyone)
 
 
 def outcome(name, tmp_path, **settings):

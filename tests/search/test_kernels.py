@@ -18,7 +18,7 @@ from scipy import sparse
 import chains
 import reference
 from klump.chain import MarkovChain
-from klump.search.kernels import descent
+from klump.search.kernels import descent, vectors
 from klump.search.problem import make_problem, make_table, make_work
 
 BETAS = (0.0, 0.3, 0.5, 0.8, 1.0)
@@ -122,6 +122,49 @@ def test_f_is_t_log2_t(rng):
     np.testing.assert_allclose(out, [v * math.log2(v) for v in near], rtol=2e-15)
 
 
+def test_half_the_digits_of_what_is_gained(rng):
+    """To half of what bounds allow for; all of it is positive, so that sums are as good."""
+    u = np.float32(
+        np.concatenate([10.0 ** rng.uniform(-30, 30, size=3000), 1 + rng.uniform(-1e-3, 1e-3, size=500)])
+    )
+    with np.errstate(over="ignore"):
+        found = np.array([descent._rough_gain(value) for value in u], dtype=float)
+    small, large = np.minimum(u, 1.0).astype(float), np.maximum(u, 1.0).astype(float)
+    exact = (large + small) * np.log1p(small / large) / math.log(2) - small * np.log2(small / large)
+    np.testing.assert_allclose(found, exact, rtol=descent._ROUGHLY / 2)
+    assert 0 <= descent._rough_gain(np.float32(0.0)) < 1e-33
+    assert 0 <= descent._rough_gain(np.float32(-1e-9)) < 1e-33
+
+
+def test_lines_are_above_what_is_gained_and_near_it():
+    difference = np.linspace(-60, 60, 4001)
+    u = 2.0**difference
+    gain = (np.log1p(u) + u * np.log1p(1 / u)) / math.log(2)
+    most = np.max([slope * difference + level for slope, level in vectors.LINES], axis=0)
+    assert np.all(most >= gain - 1e-12)
+    assert np.all(most - gain < 0.52)
+
+
+def test_rows_are_added_as_without_the_compiler(rng):
+    k, rows = 70, 9
+    table = rng.uniform(-40, 0, size=(2 * k + 1, 128)).astype(np.float32)
+    weight, log = rng.random(rows).astype(np.float32), rng.uniform(-30, 0, rows).astype(np.float32)
+    row, total, plain = rng.integers(2 * k + 1, size=rows), *np.ones((2, 128), dtype=np.float32)
+
+    @numba.njit
+    def add(table, row, weight, log, total):
+        vectors.add_rows(table, row, weight, log, row.size, total)
+
+    add(table, row, weight, log, total)
+    vectors._plain_add_rows(table, row, weight, log, rows, plain)
+    np.testing.assert_allclose(total, plain, rtol=1e-5)
+
+
+def test_log2_from_below(rng):
+    for t in 10.0 ** rng.uniform(-300, 300, size=500):
+        assert math.log2(t) - 0.0862 < descent._least_log2(t) <= math.log2(t)
+
+
 def test_f_at_the_edges():
     t = np.array([0.0, -0.0, -1e-17, 5e-324, 1e-310, 1.0, math.nan, math.inf])
     out = np.empty_like(t)
@@ -210,6 +253,38 @@ def test_a_descent_ends_where_no_move_helps_even_if_rounding_has_eaten_entries(l
         for x in range(40):
             others = np.array(search.table.size)[search.labels[x]] > 1
             assert not others or search.gains(beta, x).min() >= -1e-11
+
+
+@pytest.mark.parametrize("beta", [0.0, 0.3, 0.8, 1.0])
+def test_bounds_never_exceed_the_gains_of_states_of_any_weight(beta, rng):
+    """Weights down to 1e-150, groups of one beside a large one: what half the digits cannot hold is bounded too."""
+    n, k = 60, 6
+    P = np.where(rng.random((n, n)) < 0.1, 10.0 ** rng.uniform(-150, 0, (n, n)), 0.0)
+    P[np.arange(n), (np.arange(n) + 1) % n] = 10.0 ** rng.uniform(-3, 0, n)
+    labels = np.zeros(n, dtype=int)
+    labels[rng.choice(n, k - 1, replace=False)] = np.arange(1, k)
+    search = Search(chains.normalized(P), labels, k, "lists")
+    for x in range(n):
+        others = np.arange(k) != search.labels[x]
+        gains = search.gains(beta, x)
+        for care in range(3):
+            # The law of one state can be 1e-100 of that of others: to what follows from rounding of large sums.
+            assert np.all((search.bounds(beta, x, care) <= gains + 1e-15)[others])
+
+
+def test_bounds_are_not_loose_where_groups_hold_one_state(rng):
+    """Guard: bounds that only suit large groups are some times as loose, or infinite, and every group is priced."""
+    n, k = 400, 20
+    P = np.where(rng.random((n, n)) < 0.03, rng.random((n, n)), 0.0)
+    P[np.arange(n), (np.arange(n) + 1) % n] = rng.random(n)
+    labels = np.zeros(n, dtype=int)
+    labels[rng.choice(n, k - 1, replace=False)] = np.arange(1, k)
+    search = Search(chains.normalized(P), labels, k, "lists")
+    members = np.flatnonzero(np.array(search.labels) == 0)[:50]
+    for beta in (0.0, 0.3, 0.8):
+        gap = [(search.gains(beta, x) - search.bounds(beta, x, care=1))[1:] / search.mu[x] for x in members]
+        assert np.median(gap) < 1.5
+        assert np.max(gap) < 3.0
 
 
 @pytest.mark.parametrize(("n", "k"), [(300, 5), (300, 12)])
