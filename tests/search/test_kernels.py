@@ -127,13 +127,22 @@ def test_half_the_digits_of_what_is_gained(rng):
     u = np.float32(
         np.concatenate([10.0 ** rng.uniform(-30, 30, size=3000), 1 + rng.uniform(-1e-3, 1e-3, size=500)])
     )
-    with np.errstate(over="ignore"):
-        found = np.array([descent._rough_gain(value) for value in u], dtype=float)
     small, large = np.minimum(u, 1.0).astype(float), np.maximum(u, 1.0).astype(float)
     exact = (large + small) * np.log1p(small / large) / math.log(2) - small * np.log2(small / large)
-    np.testing.assert_allclose(found, exact, rtol=descent._ROUGHLY / 2)
-    assert 0 <= descent._rough_gain(np.float32(0.0)) < 1e-33
-    assert 0 <= descent._rough_gain(np.float32(-1e-9)) < 1e-33
+    for gain_of_ratios in (vectors.gain_of_ratios, vectors._plain_gain_of_ratios):
+
+        @numba.njit
+        def compiled(ratio, gain_of_ratios=gain_of_ratios):
+            gain_of_ratios(ratio, np.uint64(ratio.size))
+
+        plain = gain_of_ratios is vectors._plain_gain_of_ratios
+        found = u.copy()
+        gain_of_ratios(found, found.size) if plain else compiled(found)
+        np.testing.assert_allclose(found, exact, rtol=descent._ROUGHLY / 2)
+        edges = np.float32([0.0, -1e-9] * 8)
+        gain_of_ratios(edges, edges.size) if plain else compiled(edges)
+        assert np.all(edges >= 0)
+        assert np.all(edges < 1e-33)
 
 
 def test_lines_are_above_what_is_gained_and_near_it():

@@ -192,8 +192,8 @@ def _on_cache_lines(shape: tuple[int, ...], dtype: Any, folder: Path | None) -> 
 def make_work(n_groups: int) -> Work:
     """Scratch space for one search at a time."""
     k = n_groups
-    # Whole blocks of four, and every entry of B that a move touches.
-    room = max(_BUFFER, 4 * (k + 1))
+    # Whole vectors of up to sixteen, and every entry of B that a move touches.
+    room = max(_BUFFER, _width(4 * k, 16))
     return Work(
         np.zeros(_width(k)),
         np.zeros(_width(k)),

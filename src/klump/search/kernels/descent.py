@@ -41,7 +41,7 @@ from klump.search.kernels.tables import (
     Table,
     Work,
 )
-from klump.search.kernels.vectors import add_block, add_rows, find_in_block, prefetch
+from klump.search.kernels.vectors import add_block, add_rows, find_in_block, gain_of_ratios, prefetch
 
 # Nothing is allocated here, so nothing needs counting; reference counts would take most of a sweep's time.
 PART: dict[str, Any] = {"error_model": "numpy", "fastmath": options.FAST, "_nrt": False, "forceinline": True}
@@ -65,18 +65,8 @@ _NOWHERE = np.int64(-1)
 WAITS, ROW_CHANGED = np.uint8(1), np.uint8(2)
 # Half the digits of a float, the least one, and what sums of such logarithms may be off by, relative to them.
 _HALF_DIGITS, _SMALLEST_FLOAT, _ROUNDING = 2.0**-22, 2.0**-120, 2.0**-18
-# The same for a function of half the digits, with its constants: log2(1 + t) / t near 0, and up to 1.
+# The same for a gain with half the digits.
 _ROUGHLY = 2.0**-17
-_ZERO, _ONE, _TINY = np.float32(0.0), np.float32(1.0), np.float32(2.0**-120)
-_SQRT_HALF_ROUGHLY, _MANTISSA = np.int32(0x3F3504F3), np.int32(23)
-_P0, _P1, _P2, _P3, _P4, _P5, _P6 = (
-    np.float32(c)
-    for c in (1.4426965, -0.7213636, 0.48062676, -0.35937163, 0.29569957, -0.26932028, 0.17162445)
-)
-_Q0, _Q1, _Q2, _Q3, _Q4, _Q5, _Q6 = (
-    np.float32(c)
-    for c in (1.4426932, -0.72115946, 0.47766834, -0.33908886, 0.21528421, -0.09579726, 0.02040109)
-)
 # One state is not little beside a group of so few: a bound of what it changes there would be too loose to be of use.
 _FEW_MEMBERS = 8
 # With how much care groups are bounded: all those that a state has nothing to do with at once, or one by one, or with
@@ -756,7 +746,7 @@ def _into_lists(problem: Problem, table: Table, x: int, from_below: bool, work: 
     """
     home, lists, group, into, rough = table.labels[x], table.lists, work.buffer_group, work.into, work.rough
     ratio, share, filled = work.ratio, work.share, np.uint64(0)
-    rough[:] = _ZERO
+    rough[:] = 0.0
     scale = 1.0 / max(problem.mu[x], _SMALLEST)
     first_p, end_p = problem.indptr[x], problem.indptr[x + 1]
     for p in range(first_p, end_p):
@@ -780,37 +770,12 @@ def _into_lists(problem: Problem, table: Table, x: int, from_below: bool, work: 
 
 @njit(**PART)
 def _add_gains(ratio: Rough, share: Rough, group: Shorts, filled: int, total: Rough) -> None:
-    for m in range(filled):
-        ratio[m] = _rough_gain(ratio[m])
+    gain_of_ratios(ratio, filled)
     # In two sums, because each addition waits for the last one to the same group.
     for m in range(np.uint64(0), filled, np.uint64(2)):
         n = m + np.uint64(1)
         total[0, np.uint64(group[m])] += share[m] * ratio[m]
         total[1, np.uint64(group[n])] += share[n] * ratio[n]
-
-
-@njit(**PART)
-def _rough_gain(u: np.float32) -> np.float32:
-    """Half the digits of ``f(1 + u) - f(u)``, in terms that are all positive."""
-    less, more = max(min(u, _ONE), _ZERO), max(u, _ONE)
-    v = max(less / more, _TINY)
-    bits = np.float32(v).view(np.int32)
-    exponent = np.int32(np.int32(bits - _SQRT_HALF_ROUGHLY) >> _MANTISSA)
-    t = np.int32(bits - np.int32(exponent << _MANTISSA)).view(np.float32) - _ONE
-    log = _P6 * t + _P5
-    log = log * t + _P4
-    log = log * t + _P3
-    log = log * t + _P2
-    log = log * t + _P1
-    log = log * t + _P0
-    log = log * t + np.float32(exponent)
-    plus = _Q6 * v + _Q5
-    plus = plus * v + _Q4
-    plus = plus * v + _Q3
-    plus = plus * v + _Q2
-    plus = plus * v + _Q1
-    plus = plus * v + _Q0
-    return (more + less) * (plus * v) - less * log
 
 
 @njit(**PART)

@@ -148,6 +148,81 @@ def _plain_find_in_block(marks: Any, block: Any, group: Any) -> int:
     return 4
 
 
+# log2(1 + t) / t near 0, and up to 1, with half the digits; the highest power first.
+_NEAR_ZERO = (0.17162445, -0.26932028, 0.29569957, -0.35937163, 0.48062676, -0.7213636, 1.4426965)
+_UP_TO_ONE = (0.02040109, -0.09579726, 0.21528421, -0.33908886, 0.47766834, -0.72115946, 1.4426932)
+_LEAST, _SQRT_HALF, _MANTISSA = 2.0**-120, 0x3F3504F3, 23
+# So many at once.
+_MANY = 16
+
+
+def _gain_of_ratios(typing_context: Any, ratio: Any, count: Any) -> Any:
+    """Replace each u by ``f(1 + u) - f(u)`` with half its digits; up to 15 behind the last are lost.
+
+    With v the smaller of u and 1 divided by the larger: their sum times ``log2(1 + v)``, less the smaller times
+    ``log2 v``, which are both positive.
+    """
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        ratio, count = arguments
+        single, integer, index = ir.FloatType(), ir.IntType(32), ir.IntType(64)
+        singles, integers = ir.VectorType(single, _MANY), ir.VectorType(integer, _MANY)
+        begin = _pointer(context, builder, signature.args[0], ratio, index(0), singles.as_pointer())
+
+        def number(value: float) -> Any:
+            return ir.Constant(singles, [ir.Constant(single, value)] * _MANY)
+
+        def whole(value: int) -> Any:
+            return ir.Constant(integers, [value] * _MANY)
+
+        def times_plus(a: Any, b: Any, c: Any) -> Any:
+            return builder.fadd(builder.fmul(a, b, flags=("contract",)), c, flags=("contract",))
+
+        def larger(a: Any, b: Any) -> Any:
+            return builder.select(builder.fcmp_ordered(">", a, b), a, b)
+
+        def series(coefficients: tuple[float, ...], t: Any) -> Any:
+            total = number(coefficients[0])
+            for coefficient in coefficients[1:]:
+                total = times_plus(total, t, number(coefficient))
+            return total
+
+        with cgutils.for_range(
+            builder, builder.udiv(builder.add(count, index(_MANY - 1)), index(_MANY))
+        ) as chunk:
+            place = builder.gep(begin, [chunk.index])
+            u, one = builder.load(place, align=4), number(1.0)
+            less = larger(builder.select(builder.fcmp_ordered("<", u, one), u, one), number(0.0))
+            more = larger(u, one)
+            v = larger(builder.fdiv(less, more), number(_LEAST))
+            bits = builder.bitcast(v, integers)
+            exponent = builder.ashr(builder.sub(bits, whole(_SQRT_HALF)), whole(_MANTISSA))
+            mantissa = builder.bitcast(builder.sub(bits, builder.shl(exponent, whole(_MANTISSA))), singles)
+            t = builder.fsub(mantissa, one)
+            log = times_plus(series(_NEAR_ZERO, t), t, builder.sitofp(exponent, singles))
+            plus = builder.fmul(series(_UP_TO_ONE, v), v)
+            gain = builder.fsub(
+                builder.fmul(builder.fadd(more, less), plus, flags=("contract",)),
+                builder.fmul(less, log, flags=("contract",)),
+                flags=("contract",),
+            )
+            builder.store(gain, place, align=4)
+        return context.get_dummy_value()
+
+    return types.void(ratio, types.uint64), generate
+
+
+def _plain_gain_of_ratios(ratio: Any, count: Any) -> None:
+    """Do the same for all at once."""
+    u = ratio[:count]
+    less, more = np.clip(u, np.float32(0.0), np.float32(1.0)), np.maximum(u, np.float32(1.0))
+    v = np.maximum(less / more, np.float32(_LEAST))
+    exponent = (v.view(np.int32) - np.int32(_SQRT_HALF)) >> np.int32(_MANTISSA)
+    t = (v.view(np.int32) - (exponent << np.int32(_MANTISSA))).view(np.float32) - np.float32(1.0)
+    log = np.polyval(np.float32(_NEAR_ZERO), t) * t + exponent.astype(np.float32)
+    ratio[:count] = (more + less) * (np.polyval(np.float32(_UP_TO_ONE), v) * v) - less * log
+
+
 # What an entry of a table gains when something is added to it, divided by that, is its logarithm and a convex function
 # of the difference of both logarithms, which is at most the largest of these lines: a slope and the value at 0 each.
 _NODES = (-4.0, 1.5, 7.0)
@@ -232,3 +307,4 @@ prefetch: Any = _plain_prefetch if _plain else intrinsic(_prefetch)
 add_block: Any = _plain_add_block if _plain else intrinsic(_add_block)
 add_rows: Any = _plain_add_rows if _plain else intrinsic(_add_rows)
 find_in_block: Any = _plain_find_in_block if _plain else intrinsic(_find_in_block)
+gain_of_ratios: Any = _plain_gain_of_ratios if _plain else intrinsic(_gain_of_ratios)
