@@ -12,7 +12,7 @@ nothing else: groups absent from a list all change alike, so they cost no logari
 beta = 1/2 does without: a table without lists is smaller, and a move in it touches B alone. Transitions are
 counted beside their mass, so that what is empty is exactly zero.
 
-Everything that is compiled into these kernels stands in this file: numba's cache watches no other.
+Everything that is compiled into these kernels stands in this file, but for ``vectors``: numba's cache watches no other.
 """
 
 from __future__ import annotations
@@ -63,10 +63,8 @@ SETTLE, MAY_EMPTY, IN_PAIRS, LOOK, FORCE = (np.int64(rule) for rule in range(5))
 _NOWHERE = np.int64(-1)
 # Marks of the queue
 WAITS, ROW_CHANGED = np.uint8(1), np.uint8(2)
-# Half the digits of a float, the least one, and what sums of such logarithms may be off by, relative to them.
-_HALF_DIGITS, _SMALLEST_FLOAT, _ROUNDING = 2.0**-22, 2.0**-120, 2.0**-18
-# The same for a gain with half the digits.
-_ROUGHLY = 2.0**-17
+# What may be lost with half of the digits: at once, for numbers near 0, by logarithms, and by gains in lists.
+_HALF_DIGITS, _SMALLEST_FLOAT, _ROUNDING, _ROUGHLY = 2.0**-22, 2.0**-120, 2.0**-18, 2.0**-17
 # One state is not little beside a group of so few: a bound of what it changes there would be too loose to be of use.
 _FEW_MEMBERS = 8
 # With how much care groups are bounded: all those that a state has nothing to do with at once, or one by one, or with
@@ -518,10 +516,11 @@ def _bound_everywhere(flow: Flow, loop: float, exact: bool, work: Work, n_out: i
         rest += r * (log + _ROUNDING * (8.0 - log))
         rough_log[j] = log
         rough_weight[j] = r * scale
-    rough = work.rough[0]
+    # Each addition may round.
+    rough, most = work.rough[0], total * (1.0 + _ROUNDING + m * _HALF_DIGITS)
     add_rows(flow.rough, row, rough_weight, rough_log, m, rough)
     for y in range(width):
-        change[y] = rest + total * (1.0 + _ROUNDING) * np.float64(rough[y])
+        change[y] = rest + most * np.float64(rough[y])
 
 
 @njit(**PART)

@@ -219,8 +219,8 @@ def _plain_gain_of_ratios(ratio: Any, count: Any) -> None:
     v = np.maximum(less / more, np.float32(_LEAST))
     exponent = (v.view(np.int32) - np.int32(_SQRT_HALF)) >> np.int32(_MANTISSA)
     t = (v.view(np.int32) - (exponent << np.int32(_MANTISSA))).view(np.float32) - np.float32(1.0)
-    log = np.polyval(np.float32(_NEAR_ZERO), t) * t + exponent.astype(np.float32)
-    ratio[:count] = (more + less) * (np.polyval(np.float32(_UP_TO_ONE), v) * v) - less * log
+    log = np.polyval(np.array(_NEAR_ZERO, dtype=np.float32), t) * t + exponent.astype(np.float32)
+    ratio[:count] = (more + less) * (np.polyval(np.array(_UP_TO_ONE, dtype=np.float32), v) * v) - less * log
 
 
 # What an entry of a table gains when something is added to it, divided by that, is its logarithm and a convex function
