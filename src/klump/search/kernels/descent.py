@@ -68,9 +68,9 @@ _HALF_DIGITS, _SMALLEST_FLOAT, _ROUNDING, _ROUGHLY = 2.0**-22, 2.0**-120, 2.0**-
 # One state is not little beside a group of so few: a bound of what it changes there would be too loose to be of use.
 _FEW_MEMBERS = 8
 # With how much care groups are bounded: all those that a state has nothing to do with at once, or one by one, or with
-# logarithms. With more than so many groups the first is tried, and the next if so many then had to be priced.
+# logarithms. The first is tried with many groups, and many for each link; the next if so many then had to be priced.
 _AT_ONCE, _ONE_BY_ONE, _CLOSELY = (np.int64(care) for care in range(3))
-_MANY_GROUPS, _FEW_PRICES, _MANY_PRICES = 128, 2, 9
+_MANY_GROUPS, _AS_MANY, _FEW_PRICES, _MANY_PRICES = 128, 32, 2, 9
 # How many transitions in advance a label is asked for.
 _AHEAD = 32
 
@@ -1050,10 +1050,12 @@ def visit(
         work.prepared[0] = _NOWHERE
         leave, n_out, n_in = _leave(problem, table, beta, x, only, work)
         best, least, priced = _NOWHERE, np.inf if rule in (FORCE, LOOK) else -tolerance - leave, 0
-        care = _ONE_BY_ONE if table.size.size <= _MANY_GROUPS else _AT_ONCE
-        if problem.columns.size > 0:
-            # Beside all the states of a dense chain the few groups cost nothing.
+        care = _ONE_BY_ONE
+        if problem.columns.size > 0 or beta == 1.0:
+            # Beside all the states of a dense chain the few groups cost nothing; without B there is nothing to bound.
             care = _CLOSELY
+        elif table.size.size >= max(_MANY_GROUPS, _AS_MANY * (n_out + n_in)):
+            care = _AT_ONCE
         linked, elsewhere = care == _AT_ONCE and beta == 0.5, np.inf
         if only < 0 and linked:
             elsewhere = _bound_links(problem, table, x, work, n_out, n_in)
