@@ -13,10 +13,13 @@ from scipy import sparse
 
 from klump.chain import MarkovChain, rows
 from klump.chain.rows import folder_of
+from klump.errors import InvalidArgumentError
 from klump.search.kernels.tables import WIDE, Dense, Flow, Lists, Problem, Table, Work
 
 _BUFFER = 2048
 _CACHE_LINE = 64
+# What 32 bits can number.
+_MOST_BLOCKS = 2**31
 # A dense chain with fewer non-zero entries than this share is searched in the sparse layout.
 _DENSE_SHARE = 0.25
 # Into so many buckets columns are divided, or into fewer and as large ones as blocks of transitions are elsewhere.
@@ -140,8 +143,13 @@ def make_table(
     bounds, blocks = np.zeros((n if lists else 0, 2), dtype=np.int32), 0
     if lists and not problem.columns.size:
         room = (np.minimum(np.diff(problem.out_indptr), k) + 3) // 4
-        bounds[1:, 0] = np.cumsum(room[:-1])
         blocks = int(room.sum())
+        if blocks >= _MOST_BLOCKS:
+            raise InvalidArgumentError(
+                f"the chain has too many transitions for {k} groups, unless beta=0.5: lists of them would take "
+                f"{blocks * _CACHE_LINE >> 30} GiB"
+            )
+        bounds[1:, 0] = np.cumsum(room[:-1])
     mass = _on_cache_lines((blocks, 8), np.float64, folder)
     return Table(
         np.array(labels, dtype=np.int32),

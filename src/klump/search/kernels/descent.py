@@ -746,8 +746,11 @@ def _into_lists(problem: Problem, table: Table, x: int, from_below: bool, work: 
     home, lists, group, into, rough = table.labels[x], table.lists, work.buffer_group, work.into, work.rough
     ratio, share, filled = work.ratio, work.share, np.uint64(0)
     rough[:] = 0.0
-    scale = 1.0 / max(problem.mu[x], _SMALLEST)
-    first_p, end_p = problem.indptr[x], problem.indptr[x + 1]
+    first_p, end_p, total = problem.indptr[x], problem.indptr[x + 1], 0.0
+    # All that leads to the state is its mass, except where that is not known so well.
+    for p in range(first_p, end_p):
+        total += problem.mass[p]
+    scale = 1.0 / max(total, _SMALLEST)
     for p in range(first_p, end_p):
         mass = problem.mass[p]
         first, end = _blocks(lists, np.uint64(problem.indices[p]))
@@ -760,11 +763,11 @@ def _into_lists(problem: Problem, table: Table, x: int, from_below: bool, work: 
                 filled = np.uint64(0)
     _add_gains(ratio, share, group, filled, rough)
     off = _ROUGHLY + (end_p - first_p) * _HALF_DIGITS
-    less, more = problem.mu[x] * (1.0 - off), problem.mu[x] * (1.0 + off)
-    factor = less if from_below else more
+    less, more = total * (1.0 - off), total * (1.0 + off)
+    own = np.float64(rough[0, home]) + np.float64(rough[1, home])
     for y in range(into.size):
-        into[y] = factor * (np.float64(rough[0, y]) + np.float64(rough[1, y]))
-    into[home] *= -(more if from_below else less) / factor
+        into[y] = (less if from_below else more) * (np.float64(rough[0, y]) + np.float64(rough[1, y]))
+    into[home] = -(more if from_below else less) * own
 
 
 @njit(**PART)
@@ -1043,7 +1046,7 @@ def visit(
     for j in range(order.size):
         x = order[j]
         home = np.int64(table.labels[x])
-        if (table.size[home] == 1 and rule not in (MAY_EMPTY, FORCE)) or (rule == LOOK and home == target):
+        if (table.size[home] == 1 and rule not in (MAY_EMPTY, FORCE)) or home == target:
             continue
         _prefetch(problem, table, beta, order, j)
         only = home ^ 1 if rule == IN_PAIRS else target
