@@ -901,18 +901,21 @@ def _bound(
 ) -> None:
     """Fill ``work.gain`` with lower bounds of the price of joining each group; infinite for the own one."""
     home, mu, gain = np.int64(table.labels[x]), problem.mu[x], work.gain
-    # What has no weight may hold infinities of another beta.
-    if beta == 0.5:
-        work.into[:] = 0.0
-    if beta == 1.0:
-        work.change[:] = 0.0
-    else:
-        _bound_flow(table.flow, home, problem.loops[x], care, work, n_out, n_in)
     log, inverse, into, change = table.nu[LOG], table.nu[INVERSE], work.into, work.change
     mu_f = mu * _least_log2(mu)
-    for y in range(gain.size):
-        rise = _least_rise(log[y], inverse[y], mu, mu_f)
-        gain[y] = rise + (1.0 - 2.0 * beta) * into[y] - (1.0 - beta) * change[y]
+    # What has no weight is not looked at: it may hold infinities of another beta.
+    if beta != 1.0:
+        _bound_flow(table.flow, home, problem.loops[x], care, work, n_out, n_in)
+    if beta == 1.0:
+        for y in range(gain.size):
+            gain[y] = _least_rise(log[y], inverse[y], mu, mu_f) - into[y]
+    elif beta == 0.5:
+        for y in range(gain.size):
+            gain[y] = _least_rise(log[y], inverse[y], mu, mu_f) - 0.5 * change[y]
+    else:
+        for y in range(gain.size):
+            rise = _least_rise(log[y], inverse[y], mu, mu_f)
+            gain[y] = rise + (1.0 - 2.0 * beta) * into[y] - (1.0 - beta) * change[y]
     gain[home] = np.inf
     gain[table.size.size :] = np.inf
 
