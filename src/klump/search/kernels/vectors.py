@@ -1,4 +1,4 @@
-"""What numba cannot be talked into: a hint to the processor, and four entries handled as one vector.
+"""What numba cannot be talked into: a hint to the processor, and loops over vectors as wide as they should be.
 
 Each has a plain counterpart, which stands in where nothing is compiled.
 """
