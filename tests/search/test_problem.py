@@ -58,6 +58,7 @@ def require_as_defined(problem, joint, mu, order):
     columns, rows_ = by_definition(joint, order)
     assert listed(problem.indptr, problem.indices, problem.mass) == columns
     assert listed(problem.out_indptr, problem.out_indices, problem.out_mass) == rows_
+    np.testing.assert_allclose(problem.inflow, joint.sum(axis=0)[order], rtol=1e-14)
     np.testing.assert_array_equal(problem.loops, np.diag(joint)[order])
     np.testing.assert_array_equal(problem.mu, mu[order])
     assert problem.indices.dtype == problem.out_indices.dtype == np.int32

@@ -36,13 +36,17 @@ def make_problem(chain: MarkovChain, order: NDArray[np.int64] | None = None) -> 
     joint, transposed = np.zeros((0, 0)), np.zeros((0, 0))
     if not chain.is_sparse and np.count_nonzero(chain.joint) >= _DENSE_SHARE * n * n:
         joint = np.asarray(chain.joint)
-        transposed, loops = np.ascontiguousarray(joint.T), np.diagonal(joint).copy()
+        transposed, inflow, loops = (
+            np.ascontiguousarray(joint.T),
+            joint.sum(axis=0),
+            np.diagonal(joint).copy(),
+        )
         by_row = by_column = _room(np.zeros(n + 1, dtype=np.int64), None)
     else:
         by_row = _by_row(chain, order)
-        by_column, loops = _by_column(by_row)
+        by_column, inflow, loops = _by_column(by_row)
         mu = mu if order is None else mu[order]
-    return _read_only(Problem(joint, transposed, *by_column, *by_row, loops, mu))
+    return _read_only(Problem(joint, transposed, *by_column, *by_row, inflow, loops, mu))
 
 
 class _Sparse(NamedTuple):
@@ -85,8 +89,8 @@ def _rearranged(matrix: sparse.csr_array, weight: NDArray[np.float64], order: ND
     return _read_only(result)
 
 
-def _by_column(by_row: _Sparse) -> tuple[_Sparse, NDArray[np.float64]]:
-    """The same entries column by column, and the diagonal.
+def _by_column(by_row: _Sparse) -> tuple[_Sparse, NDArray[np.float64], NDArray[np.float64]]:
+    """The same entries column by column, their sums, and the diagonal.
 
     In files they are first dealt out to buckets of columns, then sorted in each: one after the other they would go
     to a different page of the disk each.
@@ -94,22 +98,22 @@ def _by_column(by_row: _Sparse) -> tuple[_Sparse, NDArray[np.float64]]:
     from klump.search.kernels import layout
 
     n, m, folder = by_row.indptr.size - 1, by_row.mass.size, folder_of(by_row.mass)
-    ends, loops = np.zeros(n + 1, dtype=np.int64), np.zeros(n)
+    ends, inflow, loops = np.zeros(n + 1, dtype=np.int64), np.zeros(n), np.zeros(n)
     layout.count_columns(by_row.indices, ends[1:])
     np.cumsum(ends, out=ends)
     result = _room(ends, folder)
     heads, size = ends[:-1].copy(), max(rows.TRANSITIONS, m // _MOST_BUCKETS)
     if folder is None or m <= size:
-        layout.transpose(*by_row, heads, result.indices, result.mass, loops)
-        return result, loops
+        layout.transpose(*by_row, heads, result.indices, result.mass, inflow, loops)
+        return result, inflow, loops
     bucket = (ends[:-1] // size).astype(np.int32)
     first = np.searchsorted(bucket, np.arange(bucket[-1] + 2))
     column = rows.empty_array(m, np.int32, folder)
-    layout.deal_out(*by_row, bucket, ends[first[:-1]], column, result.indices, result.mass, loops)
+    layout.deal_out(*by_row, bucket, ends[first[:-1]], column, result.indices, result.mass, inflow, loops)
     for begin, end in pairwise(ends[first].tolist()):
         mixed = (array[begin:end].copy() for array in (column, result.indices, result.mass))
         layout.sort_bucket(*mixed, heads, result.indices, result.mass)
-    return result, loops
+    return result, inflow, loops
 
 
 def _room(indptr: NDArray[np.int64], folder: Path | None) -> _Sparse:

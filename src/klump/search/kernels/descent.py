@@ -746,10 +746,7 @@ def _into_lists(problem: Problem, table: Table, x: int, from_below: bool, work: 
     home, lists, group, into, rough = table.labels[x], table.lists, work.buffer_group, work.into, work.rough
     ratio, share, filled = work.ratio, work.share, np.uint64(0)
     rough[:] = 0.0
-    first_p, end_p, total = problem.indptr[x], problem.indptr[x + 1], 0.0
-    # All that leads to the state is its mass, except where that is not known so well.
-    for p in range(first_p, end_p):
-        total += problem.mass[p]
+    first_p, end_p, total = problem.indptr[x], problem.indptr[x + 1], problem.inflow[x]
     scale = 1.0 / max(total, _SMALLEST)
     for p in range(first_p, end_p):
         mass = problem.mass[p]

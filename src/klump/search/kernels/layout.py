@@ -82,6 +82,7 @@ def transpose(
     heads: Ints,  # in, out: (n,) the next free place of each column
     row: Shorts,  # out: (m,)
     value: Floats,  # out: (m,)
+    inflow: Floats,  # in, out: (n,) sums of the columns
     loops: Floats,  # in, out: (n,) the diagonal
 ) -> None:
     """Put the entries of all rows in their columns, in which rows are in order."""
@@ -97,6 +98,7 @@ def transpose(
             heads[to] = q + 1
             row[q] = i
             value[q] = mass[p]
+            inflow[to] += mass[p]
             if to == i:
                 loops[i] += mass[p]
 
@@ -111,6 +113,7 @@ def deal_out(
     column: Shorts,  # out: (m,)
     row: Shorts,  # out: (m,)
     value: Floats,  # out: (m,)
+    inflow: Floats,  # in, out: (n,) sums of the columns
     loops: Floats,  # in, out: (n,) the diagonal
 ) -> None:
     """Deal the entries of all rows out to buckets of columns, in which they keep their order."""
@@ -122,6 +125,7 @@ def deal_out(
             column[q] = to
             row[q] = i
             value[q] = mass[p]
+            inflow[to] += mass[p]
             if to == i:
                 loops[i] += mass[p]
 

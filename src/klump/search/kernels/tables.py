@@ -38,6 +38,7 @@ class Problem(NamedTuple):
     out_indptr: Ints  # (n + 1,) sparse layout: row i is out_indices[out_indptr[i]:out_indptr[i+1]]
     out_indices: Shorts
     out_mass: Floats  # (m,)
+    inflow: Floats  # (n,) all that leads to x: mu, as exactly as that is known
     loops: Floats  # (n,) J[x, x]
     mu: Floats  # (n,)
 
