@@ -177,6 +177,13 @@ def test_lists_in_files_are_filled_alike(rng, mapped):
         np.testing.assert_array_equal(in_memory, in_files)
 
 
+def test_more_lists_than_can_be_numbered_are_one_line(rng, monkeypatch):
+    chain = MarkovChain(sparse.csr_array(chains.random_matrix("sparse", 30, rng)))
+    monkeypatch.setattr("klump.search.problem._MOST_BLOCKS", 30)
+    with pytest.raises(klump.InvalidArgumentError, match=r"unless beta=0\.5"):
+        klump.aggregate(chain, 20, beta=0.3, method="sequential")
+
+
 def test_full_disk_is_one_line(rng, mapped, monkeypatch):
     def full(*_):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))

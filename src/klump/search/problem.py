@@ -36,11 +36,8 @@ def make_problem(chain: MarkovChain, order: NDArray[np.int64] | None = None) -> 
     joint, transposed = np.zeros((0, 0)), np.zeros((0, 0))
     if not chain.is_sparse and np.count_nonzero(chain.joint) >= _DENSE_SHARE * n * n:
         joint = np.asarray(chain.joint)
-        transposed, inflow, loops = (
-            np.ascontiguousarray(joint.T),
-            joint.sum(axis=0),
-            np.diagonal(joint).copy(),
-        )
+        transposed = np.ascontiguousarray(joint.T)
+        inflow, loops = joint.sum(axis=0), np.diagonal(joint).copy()
         by_row = by_column = _room(np.zeros(n + 1, dtype=np.int64), None)
     else:
         by_row = _by_row(chain, order)

@@ -901,18 +901,16 @@ def _bound(
     log, inverse, into, change = table.nu[LOG], table.nu[INVERSE], work.into, work.change
     mu_f = mu * _least_log2(mu)
     # What has no weight is not looked at: it may hold infinities of another beta.
-    if beta != 1.0:
-        _bound_flow(table.flow, home, problem.loops[x], care, work, n_out, n_in)
     if beta == 1.0:
         for y in range(gain.size):
             gain[y] = _least_rise(log[y], inverse[y], mu, mu_f) - into[y]
-    elif beta == 0.5:
-        for y in range(gain.size):
-            gain[y] = _least_rise(log[y], inverse[y], mu, mu_f) - 0.5 * change[y]
     else:
+        _bound_flow(table.flow, home, problem.loops[x], care, work, n_out, n_in)
         for y in range(gain.size):
-            rise = _least_rise(log[y], inverse[y], mu, mu_f)
-            gain[y] = rise + (1.0 - 2.0 * beta) * into[y] - (1.0 - beta) * change[y]
+            gain[y] = _least_rise(log[y], inverse[y], mu, mu_f) - (1.0 - beta) * change[y]
+        if beta != 0.5:
+            for y in range(gain.size):
+                gain[y] += (1.0 - 2.0 * beta) * into[y]
     gain[home] = np.inf
     gain[table.size.size :] = np.inf
 

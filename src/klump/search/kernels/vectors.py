@@ -30,6 +30,26 @@ def _pointer(context: Any, builder: Any, kind: Any, array: Any, index: Any, targ
     )
 
 
+def _constant(kind: Any, value: float) -> Any:
+    """A vector of the same number everywhere."""
+    return ir.Constant(kind, [ir.Constant(kind.element, value)] * kind.count)
+
+
+def _alike(builder: Any, kind: Any, scalar: Any) -> Any:
+    """The same for a number that is known only when the program runs."""
+    nothing, places = ir.Constant(kind, ir.Undefined), ir.VectorType(ir.IntType(32), kind.count)
+    one = builder.insert_element(nothing, scalar, ir.IntType(32)(0))
+    return builder.shuffle_vector(one, nothing, ir.Constant(places, [0] * kind.count))
+
+
+def _larger(builder: Any, a: Any, b: Any) -> Any:
+    return builder.select(builder.fcmp_ordered(">", a, b), a, b)
+
+
+def _times_plus(builder: Any, a: Any, b: Any, c: Any) -> Any:
+    return builder.fadd(builder.fmul(a, b, flags=("contract",)), c, flags=("contract",))
+
+
 def _prefetch(typing_context: Any, array: Any, index: Any) -> Any:
     """Ask for the line where ``array[index]`` begins; any index is safe, nothing is read."""
 
@@ -75,21 +95,15 @@ def _add_block(
         def at(place: int, array: Any, index: Any, kind: Any) -> Any:
             return _pointer(context, builder, kinds[place], array, index, kind.as_pointer())
 
-        def four(scalar: Any, kind: Any) -> Any:
-            one = builder.insert_element(ir.Constant(kind, ir.Undefined), scalar, integer(0))
-            return builder.shuffle_vector(
-                one, ir.Constant(kind, ir.Undefined), ir.Constant(integers, [0] * 4)
-            )
-
         entries = builder.load(at(0, mass, block, doubles), align=8)
         groups = builder.load(builder.gep(at(1, marks, block, integers), [integer(2)]), align=4)
-        own = builder.icmp_signed("==", groups, four(home, integers))
-        entries = builder.select(own, builder.fsub(entries, four(brought, doubles)), entries)
-        quotient = builder.fmul(entries, four(inverse, doubles))
-        largest = ir.Constant(doubles, [LARGEST] * 4)
+        own = builder.icmp_signed("==", groups, _alike(builder, integers, home))
+        entries = builder.select(own, builder.fsub(entries, _alike(builder, doubles, brought)), entries)
+        quotient = builder.fmul(entries, _alike(builder, doubles, inverse))
+        largest = _constant(doubles, LARGEST)
         quotient = builder.select(builder.fcmp_ordered("<", quotient, largest), quotient, largest)
         builder.store(builder.fptrunc(quotient, singles), at(7, ratio, filled, singles), align=4)
-        builder.store(four(part, singles), at(8, share, filled, singles), align=4)
+        builder.store(_alike(builder, singles, part), at(8, share, filled, singles), align=4)
         builder.store(groups, at(9, to, filled, integers), align=4)
         return context.get_dummy_value()
 
@@ -130,10 +144,7 @@ def _find_in_block(typing_context: Any, marks: Any, block: Any, group: Any) -> A
         integers = ir.VectorType(integer, 4)
         begin = _pointer(context, builder, signature.args[0], marks, block, integers.as_pointer())
         groups = builder.load(builder.gep(begin, [integer(2)]), align=4)
-        one = builder.insert_element(ir.Constant(integers, ir.Undefined), group, integer(0))
-        wanted = builder.shuffle_vector(
-            one, ir.Constant(integers, ir.Undefined), ir.Constant(integers, [0] * 4)
-        )
+        wanted = _alike(builder, integers, group)
         found = builder.bitcast(builder.icmp_signed("==", groups, wanted), ir.IntType(4))
         return builder.cttz(builder.or_(builder.zext(found, index), index(16)), ir.IntType(1)(1))
 
@@ -169,37 +180,31 @@ def _gain_of_ratios(typing_context: Any, ratio: Any, count: Any) -> Any:
         singles, integers = ir.VectorType(single, _MANY), ir.VectorType(integer, _MANY)
         begin = _pointer(context, builder, signature.args[0], ratio, index(0), singles.as_pointer())
 
-        def number(value: float) -> Any:
-            return ir.Constant(singles, [ir.Constant(single, value)] * _MANY)
-
-        def whole(value: int) -> Any:
-            return ir.Constant(integers, [value] * _MANY)
-
-        def times_plus(a: Any, b: Any, c: Any) -> Any:
-            return builder.fadd(builder.fmul(a, b, flags=("contract",)), c, flags=("contract",))
-
-        def larger(a: Any, b: Any) -> Any:
-            return builder.select(builder.fcmp_ordered(">", a, b), a, b)
-
         def series(coefficients: tuple[float, ...], t: Any) -> Any:
-            total = number(coefficients[0])
+            total = _constant(singles, coefficients[0])
             for coefficient in coefficients[1:]:
-                total = times_plus(total, t, number(coefficient))
+                total = _times_plus(builder, total, t, _constant(singles, coefficient))
             return total
 
         with cgutils.for_range(
             builder, builder.udiv(builder.add(count, index(_MANY - 1)), index(_MANY))
         ) as chunk:
             place = builder.gep(begin, [chunk.index])
-            u, one = builder.load(place, align=4), number(1.0)
-            less = larger(builder.select(builder.fcmp_ordered("<", u, one), u, one), number(0.0))
-            more = larger(u, one)
-            v = larger(builder.fdiv(less, more), number(_LEAST))
+            u, one = builder.load(place, align=4), _constant(singles, 1.0)
+            less = _larger(
+                builder, builder.select(builder.fcmp_ordered("<", u, one), u, one), _constant(singles, 0.0)
+            )
+            more = _larger(builder, u, one)
+            v = _larger(builder, builder.fdiv(less, more), _constant(singles, _LEAST))
             bits = builder.bitcast(v, integers)
-            exponent = builder.ashr(builder.sub(bits, whole(_SQRT_HALF)), whole(_MANTISSA))
-            mantissa = builder.bitcast(builder.sub(bits, builder.shl(exponent, whole(_MANTISSA))), singles)
+            exponent = builder.ashr(
+                builder.sub(bits, _constant(integers, _SQRT_HALF)), _constant(integers, _MANTISSA)
+            )
+            mantissa = builder.bitcast(
+                builder.sub(bits, builder.shl(exponent, _constant(integers, _MANTISSA))), singles
+            )
             t = builder.fsub(mantissa, one)
-            log = times_plus(series(_NEAR_ZERO, t), t, builder.sitofp(exponent, singles))
+            log = _times_plus(builder, series(_NEAR_ZERO, t), t, builder.sitofp(exponent, singles))
             plus = builder.fmul(series(_UP_TO_ONE, v), v)
             gain = builder.fsub(
                 builder.fmul(builder.fadd(more, less), plus, flags=("contract",)),
@@ -263,30 +268,23 @@ def _add_rows(
         def scalar(place: int, array: Any, j: Any, kind: Any) -> Any:
             return builder.load(_pointer(context, builder, kinds[place], array, j, kind.as_pointer()))
 
-        def alike(value: Any) -> Any:
-            one = builder.insert_element(ir.Constant(singles, ir.Undefined), value, index(0))
-            places = ir.Constant(ir.VectorType(ir.IntType(32), WIDE), [0] * WIDE)
-            return builder.shuffle_vector(one, ir.Constant(singles, ir.Undefined), places)
-
-        def constant(value: float) -> Any:
-            return ir.Constant(singles, [ir.Constant(single, value)] * WIDE)
-
-        def times_plus(a: Any, b: Any, c: Any) -> Any:
-            return builder.fadd(builder.fmul(a, b, flags=("contract",)), c, flags=("contract",))
-
         sums = cgutils.alloca_once(builder, singles)  # type: ignore[no-untyped-call]
         with cgutils.for_range(builder, chunks) as chunk:
-            builder.store(constant(0.0), sums)
+            builder.store(_constant(singles, 0.0), sums)
             with cgutils.for_range(builder, count) as rows:
                 j = rows.index
                 place = builder.add(builder.mul(scalar(1, row, j, index), chunks), chunk.index)
                 entries = builder.load(builder.gep(begin, [place]), align=4)
-                difference = builder.fsub(entries, alike(scalar(3, log, j, single)))
-                most = constant(LINES[0][1])
+                difference = builder.fsub(entries, _alike(builder, singles, scalar(3, log, j, single)))
+                most = _constant(singles, LINES[0][1])
                 for slope, level in LINES[1:]:
-                    line = times_plus(difference, constant(slope), constant(level))
-                    most = builder.select(builder.fcmp_ordered(">", line, most), line, most)
-                product = times_plus(most, alike(scalar(2, weight, j, single)), builder.load(sums))
+                    line = _times_plus(
+                        builder, difference, _constant(singles, slope), _constant(singles, level)
+                    )
+                    most = _larger(builder, line, most)
+                product = _times_plus(
+                    builder, most, _alike(builder, singles, scalar(2, weight, j, single)), builder.load(sums)
+                )
                 builder.store(product, sums)
             builder.store(builder.load(sums), builder.gep(result, [chunk.index]), align=4)
         return context.get_dummy_value()
