@@ -34,11 +34,11 @@ TERMS = {
 }
 
 
-def counts(problem, table, beta, order) -> dict[str, int]:
+def counts(problem, table, weights, order) -> dict[str, int]:
     """What a sweep does; ``table`` is left as the sweep leaves it."""
     counted = table._replace(one=np.zeros(len(TERMS) + 1, dtype=np.int64))
     work = make_work(table.size.size)
-    counting_visit()(problem, counted, work, beta, order, kernels.SETTLE, kernels._NOWHERE, TOLERANCE)
+    counting_visit()(problem, counted, work, weights, order, kernels.SETTLE, kernels._NOWHERE, TOLERANCE)
     return dict(zip(TERMS, counted.one.tolist(), strict=False))
 
 
@@ -70,74 +70,74 @@ def counting_visit():
     scans_all = len(TERMS)
 
     @part
-    def counted_leave(problem, table, beta, x, only, work):
-        price, n_out, n_in = leave(problem, table, beta, x, only, work)
+    def counted_leave(problem, table, weights, x, only, work):
+        price, n_out, n_in = leave(problem, table, weights, x, only, work)
         count = table.one
         count[states] += 1
         count[links] += n_out + n_in
         if problem.columns.size > 0:
-            count[masses] += problem.mu.size * table.size.size if beta != 0.5 else 0
+            count[masses] += problem.mu.size * table.size.size if weights.into != 0.0 else 0
             return price, n_out, n_in
         first, last = problem.indptr[x], problem.indptr[x + 1]
-        if beta != 1.0:
+        if weights.flow != 0.0:
             count[ends] += last - first
         if table.lists.bounds.shape[0] == 0:
             count[ends] += problem.out_indptr[x + 1] - problem.out_indptr[x]
-        if beta != 0.5:
+        if weights.into != 0.0:
             for p in range(first, last):
                 count[blocks] += (table.lists.bounds[problem.indices[p], 1] + 3) >> 2
         return price, n_out, n_in
 
     @part
-    def counted_bound(problem, table, beta, x, care, work, n_out, n_in):
+    def counted_bound(problem, table, weights, x, care, work, n_out, n_in):
         width = work.gain.size
         table.one[slots] += 2 * width
         table.one[scans_all] = 1
-        if beta != 1.0 and care != kernels._AT_ONCE:
+        if weights.flow != 0.0 and care != kernels._AT_ONCE:
             table.one[close_cells if care == kernels._CLOSELY else cells] += (n_out + n_in + 1) * width
-        elif beta != 1.0:
+        elif weights.flow != 0.0:
             table.one[pairs] += (n_out + n_in) * (n_out + n_in)
-        bound(problem, table, beta, x, care, work, n_out, n_in)
+        bound(problem, table, weights, x, care, work, n_out, n_in)
 
     @part
-    def counted_bound_links(problem, table, x, work, n_out, n_in):
+    def counted_bound_links(problem, table, weights, x, work, n_out, n_in):
         table.one[pairs] += (n_out + n_in) * (n_out + n_in)
         table.one[scans_all] = 0
-        return bound_links(problem, table, x, work, n_out, n_in)
+        return bound_links(problem, table, weights, x, work, n_out, n_in)
 
     @part
-    def count_ends(problem, table, beta, x):
-        if beta != 0.5 and problem.columns.size == 0:
+    def count_ends(problem, table, weights, x):
+        if weights.into != 0.0 and problem.columns.size == 0:
             table.one[priced_ends] += problem.indptr[x + 1] - problem.indptr[x]
 
     @part
-    def counted_leave_exactly(problem, table, beta, x, y, work, n_out, n_in):
+    def counted_leave_exactly(problem, table, weights, x, y, work, n_out, n_in):
         table.one[priced] += n_out + n_in + 1
-        table.one[priced_masses] += 2 * problem.columns.shape[0] if beta != 0.5 else 0
-        count_ends(problem, table, beta, x)
-        return leave_exactly(problem, table, beta, x, y, work, n_out, n_in)
+        table.one[priced_masses] += 2 * problem.columns.shape[0] if weights.into != 0.0 else 0
+        count_ends(problem, table, weights, x)
+        return leave_exactly(problem, table, weights, x, y, work, n_out, n_in)
 
     @part
-    def counted_join(problem, table, beta, x, y, work, n_out, n_in):
+    def counted_join(problem, table, weights, x, y, work, n_out, n_in):
         table.one[priced] += n_out + n_in + 1
         table.one[prices] += 1
         # The least bound is looked for again.
         table.one[slots] += work.gain.size if table.one[scans_all] else n_out + n_in
         # The first is prepared when the state leaves its group.
         if work.prepared[0] != y:
-            table.one[priced_masses] += problem.columns.shape[0] if beta != 0.5 else 0
-            count_ends(problem, table, beta, x)
-        return join(problem, table, beta, x, y, work, n_out, n_in)
+            table.one[priced_masses] += problem.columns.shape[0] if weights.into != 0.0 else 0
+            count_ends(problem, table, weights, x)
+        return join(problem, table, weights, x, y, work, n_out, n_in)
 
     @part
-    def counted_move(problem, table, beta, x, y, work, n_out, n_in):
-        if beta != 1.0:
+    def counted_move(problem, table, weights, x, y, work, n_out, n_in):
+        if weights.flow != 0.0:
             table.one[moved] += n_out + n_in
         if table.lists.bounds.shape[0] > 0:
             table.one[moved_ends] += problem.indptr[x + 1] - problem.indptr[x]
         table.one[moved_masses] += problem.columns.shape[0]
-        table.one[renewed_masses] += 2 * problem.columns.shape[0] if beta != 0.5 else 0
-        move(problem, table, beta, x, y, work, n_out, n_in)
+        table.one[renewed_masses] += 2 * problem.columns.shape[0] if weights.into != 0.0 else 0
+        move(problem, table, weights, x, y, work, n_out, n_in)
 
     counted = {
         "_leave": counted_leave,

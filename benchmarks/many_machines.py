@@ -21,6 +21,7 @@ from klump.distributed import refinement as within
 from klump.distributed.engine import Cluster
 from klump.search.cluster import Packed
 from klump.search.descent import descend
+from klump.search.objective import MIDDLE
 from klump.search.problem import make_problem
 from klump.sources.random_chains import sparse_block_chain
 
@@ -68,7 +69,7 @@ def seconds_of_sweep(chain: MarkovChain, labels: Any, n_groups: int, sweeps: int
     """Seconds of a serial sweep, on average."""
     problem, order = make_problem(chain), np.arange(chain.n_states)
     begin = time.perf_counter()
-    _, traces = descend(problem, labels, n_groups, [0.5], order, max_sweeps=sweeps)
+    _, traces = descend(problem, labels, n_groups, [MIDDLE], order, max_sweeps=sweeps)
     return (time.perf_counter() - begin) / max(1, traces[0].size - 1)
 
 
@@ -89,7 +90,7 @@ def run(states: int = 100_000, groups: int = 50, steps: int = 8) -> list[Verdict
             ask = (chain, labels.astype(np.int32), steps)
             for each in (None, client):  # compile, or load what was compiled
                 seconds_of_steps(*ask[:2], 1, client=each, n_blocks=2)
-            descend(make_problem(chain), ask[1], groups, [0.5], np.arange(0), max_sweeps=1)
+            descend(make_problem(chain), ask[1], groups, [MIDDLE], np.arange(0), max_sweeps=1)
             sweep = seconds_of_sweep(*ask[:2], groups, steps)
             print(f"{name}: a serial sweep takes {sweep:.3f} s")
             for place, each in (("here", None), ("cluster", client)):

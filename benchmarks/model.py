@@ -20,6 +20,7 @@ from benchmarks.measure import Verdict
 from klump.search.descent import TOLERANCE, random_labels
 from klump.search.kernels import descent as kernels
 from klump.search.kernels.tables import Problem, Table
+from klump.search.objective import Objective
 from klump.search.problem import make_problem, make_table, make_work
 from klump.sources.random_chains import block_chain, sparse_block_chain
 
@@ -146,7 +147,7 @@ def waits(problem: Problem, table: Table, done: dict[str, int], access: np.ndarr
 
 def measured(problem, labels, k, beta, stage, access) -> tuple[dict[str, int], float, float]:
     """What a sweep does, how long it waits for memory, and its seconds."""
-    order, work = np.arange(labels.size), make_work(k)
+    order, work, weights = np.arange(labels.size), make_work(k), Objective(beta).weights
 
     def table():
         made = make_table(problem, labels, k, lists=beta != 0.5)
@@ -156,10 +157,10 @@ def measured(problem, labels, k, beta, stage, access) -> tuple[dict[str, int], f
         return made
 
     def sweep(made):
-        kernels.sweep(problem, made, work, beta, order, TOLERANCE, False, False)
+        kernels.sweep(problem, made, work, weights, order, TOLERANCE, False, False)
 
     used = table()
-    done = counts(problem, used, beta, order)
+    done = counts(problem, used, weights, order)
     if stage == "settled":
         used = table()
         seconds = least_seconds(lambda: thread_seconds(lambda: sweep(used)))

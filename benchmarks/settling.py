@@ -15,10 +15,10 @@ from klump.search.descent import TOLERANCE, combined
 from klump.search.kernels import descent as kernels
 from klump.search.method import Task
 from klump.search.multilevel import multilevel
+from klump.search.objective import MIDDLE
 from klump.search.problem import make_problem, make_table, make_work
 from klump.sources.random_chains import sparse_block_chain
 
-BETA = 0.5
 # Shares of wrong labels to begin with: what a split and a merger leave, a poor start, and no start at all.
 WRONG = (0.05, 0.3, 1.0)
 # Visits with the queue over those without it: where there is little to settle it saves nothing, and may cost a sweep.
@@ -42,7 +42,7 @@ def settled(problem, labels, k, *, queue: bool) -> Settled:
 
     def sweep():
         nonlocal moves
-        moves, _ = kernels.sweep(problem, table, work, BETA, order, TOLERANCE, False, False)
+        moves, _ = kernels.sweep(problem, table, work, MIDDLE.weights, order, TOLERANCE, False, False)
 
     while True:
         table.waiting[:] = 0
@@ -51,7 +51,7 @@ def settled(problem, labels, k, *, queue: bool) -> Settled:
         if moves == 0 and order.size == labels.size:
             break
         order = np.flatnonzero(table.waiting) if queue and moves else table.everyone
-    found.cost = combined(kernels.build(problem, table), BETA)
+    found.cost = combined(kernels.build(problem, table), MIDDLE)
     return found
 
 
@@ -86,7 +86,7 @@ def of_search(kind, chain, k) -> str:
 
     kernels.sweep = counted
     try:
-        multilevel(Task(chain, k, BETA))
+        multilevel(Task(chain, k, MIDDLE.beta))
     finally:
         kernels.sweep = sweep
     n = chain.n_states

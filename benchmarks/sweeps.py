@@ -10,6 +10,7 @@ from benchmarks import numpy_algorithm
 from benchmarks.measure import Verdict, interleaved, timed
 from klump.search.descent import TOLERANCE, random_labels
 from klump.search.kernels import descent as kernels
+from klump.search.objective import Objective
 from klump.search.problem import make_problem, make_table, make_work
 from klump.sources.random_chains import block_chain, sparse_block_chain
 
@@ -21,7 +22,7 @@ class Sweeper:
     """Sweeps of klump, one at a time; sums are rebuilt as in a descent, after as many moves as there are states."""
 
     def __init__(self, problem, labels, k, beta):
-        self.problem, self.beta = problem, beta
+        self.problem, self.weights = problem, Objective(beta).weights
         # As in the search of large chains, A is not kept where it has no weight.
         self.table, self.work = make_table(problem, labels, k, lists=beta != 0.5), make_work(k)
         self.order = np.arange(len(labels))
@@ -30,7 +31,7 @@ class Sweeper:
 
     def __call__(self):
         moves, _ = kernels.sweep(
-            self.problem, self.table, self.work, self.beta, self.order, TOLERANCE, False, False
+            self.problem, self.table, self.work, self.weights, self.order, TOLERANCE, False, False
         )
         self.stale += moves
         if self.stale >= self.order.size:

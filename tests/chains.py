@@ -9,6 +9,7 @@ KINDS = ("dense", "skewed", "sparse", "decomposable", "nonreversible", "reversib
 
 seeds = st.integers(0, 2**32 - 1)
 betas = st.one_of(st.sampled_from([0.0, 0.5, 1.0]), st.floats(0.0, 1.0))
+gammas = st.sampled_from([0.0, 0.0, 0.25, 1.0, 3.0])
 
 
 def normalized(weights):

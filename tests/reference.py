@@ -190,14 +190,22 @@ def bottleneck(P, mu, W):
     return math.fsum(total)
 
 
-def cost(P, mu, W, beta):
-    """C_beta = (1 - 2 beta) C_L + beta C_P."""
-    return (1 - 2 * beta) * lumpability(P, mu, W) + beta * predictability(P, mu, W)
+def generated(P, mu, W):
+    """C_G = H(X2|X1) - H(Y2|X1)."""
+    return conditional_entropy(joint_of_states(P, mu)) - conditional_entropy(
+        joint_of_state_and_group(P, mu, W)
+    )
 
 
-def cost_of_labels(P, mu, labels, k, beta):
-    """C_beta of a deterministic map; groups may be empty."""
-    return cost(P, mu, indicator(labels, k), beta)
+def cost(P, mu, W, beta, gamma=0.0):
+    """C_beta + gamma C_G, with C_beta = (1 - 2 beta) C_L + beta C_P."""
+    value = (1 - 2 * beta) * lumpability(P, mu, W) + beta * predictability(P, mu, W)
+    return value + gamma * generated(P, mu, W) if gamma else value
+
+
+def cost_of_labels(P, mu, labels, k, beta, gamma=0.0):
+    """C_beta + gamma C_G of a deterministic map; groups may be empty."""
+    return cost(P, mu, indicator(labels, k), beta, gamma)
 
 
 # Guarantees
@@ -347,9 +355,10 @@ def partitions(n, k):
 
 
 def costs_of_all_partitions(P, mu, k):
-    """Labels, C_L and C_P of every partition into exactly k groups.
+    """Labels, C_L, C_P and C_G of every partition into exactly k groups.
 
-    By C_L = I(X1;Y2) - I(Y1;Y2), all partitions at once: nine states have thousands of partitions.
+    By C_L = I(X1;Y2) - I(Y1;Y2) and H(Y2|X1) = H(Y2) - I(X1;Y2), all partitions at once: nine states have thousands
+    of partitions.
     """
     labels = np.array(list(partitions(len(mu), k)))
     W = np.eye(k)[labels]
@@ -364,18 +373,21 @@ def costs_of_all_partitions(P, mu, k):
         return (joint * np.log2(ratio)).sum(axis=(1, 2))
 
     kept = information(groups)
-    return labels, information(state_and_group) - kept, information(J[None])[0] - kept
+    from_states = information(state_and_group)
+    of_groups = np.array([entropy(law) for law in groups.sum(axis=1)])
+    of_generation = conditional_entropy(J) - of_groups + from_states
+    return labels, from_states - kept, information(J[None])[0] - kept, of_generation
 
 
-def exhaustive(P, mu, k, beta):
+def exhaustive(P, mu, k, beta, gamma=0.0):
     """The cheapest of all partitions into exactly k groups, and its cost."""
-    labels, of_lumping, of_prediction = costs_of_all_partitions(P, mu, k)
-    costs = (1 - 2 * beta) * of_lumping + beta * of_prediction
+    labels, of_lumping, of_prediction, of_generation = costs_of_all_partitions(P, mu, k)
+    costs = (1 - 2 * beta) * of_lumping + beta * of_prediction + gamma * of_generation
     best = int(np.argmin(costs))
     return labels[best], float(costs[best])
 
 
-def algorithm_1_step(P, mu, labels, k, beta, x, allow_empty=True):
+def algorithm_1_step(P, mu, labels, k, beta, x, allow_empty=True, gamma=0.0):
     """One state of Algorithm 1: put x into each group, evaluate the whole cost, keep the cheapest.
 
     Ties: the state stays if its own group is among the cheapest, else it goes to the one with the lowest
@@ -385,33 +397,33 @@ def algorithm_1_step(P, mu, labels, k, beta, x, allow_empty=True):
     home = labels[x]
     if not allow_empty and labels.count(home) == 1:
         return labels
-    costs = [cost_of_labels(P, mu, [*labels[:x], y, *labels[x + 1 :]], k, beta) for y in range(k)]
+    costs = [cost_of_labels(P, mu, [*labels[:x], y, *labels[x + 1 :]], k, beta, gamma) for y in range(k)]
     if costs[home] <= min(costs) + TIE:
         return labels
     labels[x] = next(y for y in range(k) if costs[y] <= min(costs) + TIE)
     return labels
 
 
-def algorithm_1(P, mu, labels, k, beta, n_sweeps, allow_empty=True):
+def algorithm_1(P, mu, labels, k, beta, n_sweeps, allow_empty=True, gamma=0.0):
     """sGITMA: sweeps over all states, in their order, until nothing moves or the limit is reached."""
     labels = [int(y) for y in labels]
     for _ in range(n_sweeps):
         before = labels
         for x in range(len(mu)):
-            labels = algorithm_1_step(P, mu, labels, k, beta, x, allow_empty)
+            labels = algorithm_1_step(P, mu, labels, k, beta, x, allow_empty, gamma)
         if labels == before:
             break
     return labels
 
 
-def algorithm_2(P, mu, labels, k, beta_target, step, n_sweeps, allow_empty=True):
+def algorithm_2(P, mu, labels, k, beta_target, step, n_sweeps, allow_empty=True, gamma=0.0):
     """AnnITMA: Algorithm 1 at beta = 1, then from its result at ever smaller beta; all intermediate maps."""
     beta = 1.0
-    labels = algorithm_1(P, mu, labels, k, beta, n_sweeps, allow_empty)
+    labels = algorithm_1(P, mu, labels, k, beta, n_sweeps, allow_empty, gamma)
     found = [(beta, labels)]
     while beta > beta_target:
         beta = max(beta - step, beta_target)
-        labels = algorithm_1(P, mu, labels, k, beta, n_sweeps, allow_empty)
+        labels = algorithm_1(P, mu, labels, k, beta, n_sweeps, allow_empty, gamma)
         found.append((beta, labels))
     return found
 
@@ -477,7 +489,7 @@ def critical_temperatures(P, mu):
     return np.linalg.svd(joint_of_states(P, mu) / np.outer(root, root), compute_uv=False)[1:] ** 2
 
 
-def best_stochastic_map(P, mu, k, beta, starts, rng):
+def best_stochastic_map(P, mu, k, beta, starts, rng, gamma=0.0):
     """The cheapest stochastic map that a general optimiser finds from random starts, and its cost."""
     J, n = joint_of_states(P, mu), len(mu)
 
@@ -491,11 +503,12 @@ def best_stochastic_map(P, mu, k, beta, starts, rng):
 
     def of_logits(logits):
         W = softmax(logits)
-        return (1 - 2 * beta) * information(J @ W) - (1 - beta) * information(W.T @ J @ W)
+        value = (1 - 2 * beta) * information(J @ W) - (1 - beta) * information(W.T @ J @ W)
+        return value + gamma * (information(J @ W) - entropy(mu @ W))
 
     found = [minimize(of_logits, rng.normal(scale=2.0, size=n * k)) for _ in range(starts)]
     best = softmax(min(found, key=lambda each: each.fun).x)
-    return best, cost(P, mu, best, beta)
+    return best, cost(P, mu, best, beta, gamma)
 
 
 # Comparing partitions
@@ -522,13 +535,13 @@ def adjusted_rand_index(a, b):
     return 2.0 * (both * none - only_a * only_b) / expected
 
 
-def greedy_merging(P, mu, beta, *, relaxed=False):
+def greedy_merging(P, mu, beta, *, relaxed=False, gamma=0.0):
     """Merge the cheapest pair, found by trying all: what each merger adds, and the partition after it."""
 
     def value(labels):
         W = np.eye(labels.max() + 1)[labels]
         if not relaxed:
-            return cost(P, mu, W, beta)
+            return cost(P, mu, W, beta, gamma)
         return -mutual_information(W.T @ (mu[:, None] * P))
 
     labels = np.arange(len(mu))

@@ -11,6 +11,7 @@ from benchmarks.model import Prices, Sweep
 
 from klump.search.descent import TOLERANCE
 from klump.search.kernels import descent as kernels
+from klump.search.objective import MIDDLE
 from klump.search.problem import make_problem, make_table, make_work
 from klump.sources.random_chains import sparse_block_chain
 
@@ -19,6 +20,7 @@ import numpy as np
 from benchmarks.counting import counts
 from klump.search.descent import TOLERANCE
 from klump.search.kernels import descent as kernels
+from klump.search.objective import Objective
 from klump.search.problem import make_problem, make_table, make_work
 from klump.sources.random_chains import sparse_block_chain
 
@@ -32,8 +34,9 @@ for i, x in zip(*chain.transition_matrix.nonzero()):
 for beta in (0.5, 1.0, 0.3):
     table, plain = (make_table(problem, labels, k, lists=beta != 0.5) for _ in range(2))
     kernels.build(problem, table), kernels.build(problem, plain)
-    found = counts(problem, table, beta, order)
-    moves, _ = kernels.sweep(problem, plain, make_work(k), beta, order, TOLERANCE, False, False)
+    weights = Objective(beta).weights
+    found = counts(problem, table, weights, order)
+    moves, _ = kernels.sweep(problem, plain, make_work(k), weights, order, TOLERANCE, False, False)
     assert (table.labels == plain.labels).all() and moves > 0
     assert found["states"] == n
     assert found["ends"] == {0.5: 2, 1.0: 0, 0.3: 1}[beta] * chain.n_transitions
@@ -41,9 +44,9 @@ for beta in (0.5, 1.0, 0.3):
     assert (found["links"] > 0) == (found["cells"] > 0) == (beta != 1.0)
     assert found["prices"] >= moves
     # Nobody moves any more, or hardly anybody: what is looked at follows from the labels.
-    while kernels.sweep(problem, plain, make_work(k), beta, order, TOLERANCE, False, False)[0]:
+    while kernels.sweep(problem, plain, make_work(k), weights, order, TOLERANCE, False, False)[0]:
         pass
-    found = counts(problem, plain, beta, order)
+    found = counts(problem, plain, weights, order)
     assert found["moved"] == found["moved ends"] == 0
     if beta != 0.5:
         matrix = chain.transition_matrix.toarray() > 0
@@ -105,7 +108,9 @@ def test_settling_ends_where_no_state_moves(queue):
     found = settling.settled(problem, labels, 4, queue=queue)
     table = make_table(problem, planted, 4, lists=False)
     kernels.build(problem, table)
-    while kernels.sweep(problem, table, make_work(4), 0.5, table.everyone, TOLERANCE, False, False)[0]:
+    while kernels.sweep(
+        problem, table, make_work(4), MIDDLE.weights, table.everyone, TOLERANCE, False, False
+    )[0]:
         pass
     best = settling.settled(problem, table.labels, 4, queue=queue)
     assert best.visits == 600

@@ -13,6 +13,7 @@ from klump.distributed import Refinement, refine
 from klump.distributed import engine as engines
 from klump.search.cluster import Packed
 from klump.search.descent import descend
+from klump.search.objective import MIDDLE
 from klump.search.problem import make_problem
 from klump.sources.random_chains import block_chain
 from reference import cost_of_labels
@@ -50,7 +51,7 @@ def test_ends_where_the_serial_sweep_finds_no_move(kind, rng):
         assert found.trace[0] == pytest.approx(cost_of_labels(P, mu, start, 4, 0.5), abs=1e-12)
         assert found.cost == pytest.approx(cost_of_labels(P, mu, found.labels, 4, 0.5), abs=1e-12)
         # The serial kernel takes no move that gains less than 1e-13; what gains little more may be rounding.
-        swept, traces = descend(make_problem(chain), found.labels, 4, [0.5], np.arange(40), max_sweeps=1)
+        swept, traces = descend(make_problem(chain), found.labels, 4, [MIDDLE], np.arange(40), max_sweeps=1)
         if not np.array_equal(swept[0], found.labels):
             assert traces[0][0] - traces[0][-1] < 1e-12
 

@@ -8,6 +8,7 @@ import klump
 from klump.search.exhaustive import exhaustive, n_partitions
 from klump.search.kernels.enumeration import cheapest
 from klump.search.method import Task
+from klump.search.objective import MIDDLE
 from klump.sources.random_chains import random_chain
 from reference import costs_of_all_partitions, partitions
 
@@ -21,7 +22,7 @@ def test_it_is_the_least_of_all_costs(kind, beta):
         chain = random_chain(7, kind=kind, random_state=k)
         matrix = chain.transition_matrix
         matrix = matrix.toarray() if sparse.issparse(matrix) else matrix
-        _, lumpability, predictability = costs_of_all_partitions(matrix, chain.stationary_distribution, k)
+        _, lumpability, predictability, _ = costs_of_all_partitions(matrix, chain.stationary_distribution, k)
         least = ((1 - 2 * beta) * lumpability + beta * predictability).min()
         found = exhaustive(Task(chain, k, beta))
         assert found.cost == pytest.approx(least, abs=1e-12)
@@ -34,7 +35,7 @@ def test_every_partition_is_seen_once(n, k):
     chain = random_chain(n, kind="dense", random_state=0)
     best, labels, most = (np.zeros(n, dtype=np.int64) for _ in range(3))
     mu, joint = chain.stationary_distribution.copy(), np.array(chain.joint)
-    seen = cheapest(joint, mu, 0.5, 0.0, labels, most, np.zeros((n + k + 1, k)), best)
+    seen = cheapest(joint, mu, MIDDLE.weights, 0.0, labels, most, np.zeros((n + k + 1, k)), best)
     assert seen == len(list(partitions(n, k))) == n_partitions(n, k, 10**6)
 
 

@@ -19,10 +19,17 @@ import chains
 import reference
 from klump.chain import MarkovChain
 from klump.search.kernels import descent, vectors
+from klump.search.objective import Objective
 from klump.search.problem import make_problem, make_table, make_work
 
 BETAS = (0.0, 0.3, 0.5, 0.8, 1.0)
 LAYOUTS = ("dense", "lists")
+objectives = st.builds(Objective, chains.betas, chains.gammas)
+
+
+def as_objective(beta):
+    """The objective of a bare beta; an objective stays what it is."""
+    return beta if isinstance(beta, Objective) else Objective(beta)
 
 
 class Search:
@@ -42,9 +49,9 @@ class Search:
         return self.table.labels.tolist()
 
     def cost(self, beta, labels=None):
-        return reference.cost_of_labels(
-            self.P, self.mu, self.labels if labels is None else labels, self.k, beta
-        )
+        objective = as_objective(beta)
+        labels = self.labels if labels is None else labels
+        return reference.cost_of_labels(self.P, self.mu, labels, self.k, objective.beta, objective.gamma)
 
     def gains(self, beta, x):
         """Change of the cost if state x moved to each group."""
@@ -55,7 +62,7 @@ class Search:
         return self._prices(beta, x, care)[1]
 
     def _prices(self, beta, x, care=1):
-        state = (self.problem, self.table, beta, x)
+        state = (self.problem, self.table, as_objective(beta).weights, x)
         leave, *links = descent._leave(*state, -1, self.work)
         descent._bound(*state, care, self.work, *links)
         bounds = leave + self.work.gain[: self.k]
@@ -66,18 +73,22 @@ class Search:
         return np.array(gains), bounds
 
     def sweep(self, beta, order, tolerance=1e-12, allow_empty=False, in_pairs=False):
-        order = np.asarray(order, dtype=np.int64)
+        order, weights = np.asarray(order, dtype=np.int64), as_objective(beta).weights
         return descent.sweep(
-            self.problem, self.table, self.work, beta, order, tolerance, allow_empty, in_pairs
+            self.problem, self.table, self.work, weights, order, tolerance, allow_empty, in_pairs
         )
 
     def descend(self, beta, limit=50, tolerance=1e-12, allow_empty=False, exchange=False):
         trace = np.full(limit + 1, np.nan)
-        order = np.arange(len(self.mu))
+        order, weights = np.arange(len(self.mu)), as_objective(beta).weights
         done = descent.descend(
-            self.problem, self.table, self.work, beta, order, tolerance, allow_empty, exchange, trace
+            self.problem, self.table, self.work, weights, order, tolerance, allow_empty, exchange, trace
         )
         return trace[: done + 1]
+
+    def exchange_singletons(self, beta):
+        weights = as_objective(beta).weights
+        return descent.exchange_singletons(self.problem, self.table, self.work, weights, 1e-12)
 
 
 def random_search(seed, layout, kinds=chains.KINDS, n=None, k=None):
@@ -192,7 +203,7 @@ def test_f_at_the_edges():
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
-@given(seed=chains.seeds, beta=chains.betas)
+@given(seed=chains.seeds, beta=objectives)
 def test_gains_are_differences_of_the_recomputed_cost(layout, seed, beta):
     search = random_search(seed, layout)
     before, labels = search.cost(beta), search.labels
@@ -218,7 +229,7 @@ def test_gains_on_a_chain_too_large_to_be_lucky(layout, beta, rng):
         np.testing.assert_allclose(search.gains(beta, x), np.array(moved) - before, rtol=0, atol=1e-13)
 
 
-@given(seed=chains.seeds, beta=chains.betas)
+@given(seed=chains.seeds, beta=objectives)
 def test_both_layouts_ask_the_same_prices(seed, beta):
     dense, lists = random_search(seed, "dense"), random_search(seed, "lists")
     np.testing.assert_allclose(dense.sums, lists.sums, rtol=0, atol=1e-13)
@@ -234,7 +245,7 @@ def thin_search(rng, n=40, k=30):
     return Search(chains.normalized(P), chains.random_labels(n, k, rng), k, "lists")
 
 
-@given(seed=chains.seeds, beta=chains.betas)
+@given(seed=chains.seeds, beta=objectives)
 def test_bounds_never_exceed_the_gains(seed, beta):
     """Groups are priced only if a bound says that they may pay; no good move is ever missed."""
     rng = np.random.default_rng(seed)
@@ -304,7 +315,7 @@ def test_a_state_whose_mass_is_said_to_be_nothing_has_prices_all_the_same(given,
         assert np.all(np.isfinite(bounds))
         assert np.all(bounds <= gains[others] + 1e-15)
     search.descend(beta, exchange=True)
-    descent.exchange_singletons(search.problem, search.table, search.work, beta, 1e-12)
+    search.exchange_singletons(beta)
     rebuilt = make_table(search.problem, search.table.labels, k)
     descent.build(search.problem, rebuilt)
     np.testing.assert_array_equal(search.table.flow.counts, rebuilt.flow.counts)
@@ -336,13 +347,15 @@ def test_bounds_are_tight_where_a_state_is_small_beside_its_group(n, k, rng):
         assert np.all(gap < 0.1 * search.mu[x])
 
 
-@given(seed=chains.seeds, beta=chains.betas, layout=st.sampled_from(LAYOUTS))
+@given(seed=chains.seeds, beta=objectives, layout=st.sampled_from(LAYOUTS))
 def test_sums_give_the_cost_up_to_a_constant(seed, beta, layout):
     search = random_search(seed, layout)
     into, flow, nu = search.sums
     joint = reference.joint_of_states(search.P, search.mu)
-    constant = beta * reference.mutual_information(joint) - (1 - 2 * beta) * -reference.entropy(search.mu)
-    value = (1 - 2 * beta) * into - (1 - beta) * flow + nu + constant
+    weight = 1 - 2 * beta.beta + beta.gamma
+    constant = beta.beta * reference.mutual_information(joint) + weight * reference.entropy(search.mu)
+    constant += beta.gamma * reference.conditional_entropy(joint)
+    value = weight * into - (1 - beta.beta) * flow + nu + constant
     assert value == pytest.approx(search.cost(beta), abs=1e-12)
 
 
@@ -363,7 +376,7 @@ def test_long_lists_and_many_groups_fit_the_scratch_space(n, k, beta, rng):
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
-@given(seed=chains.seeds, beta=chains.betas, allow_empty=st.booleans())
+@given(seed=chains.seeds, beta=objectives, allow_empty=st.booleans())
 def test_tracked_change_is_the_recomputed_one_after_every_move(layout, seed, beta, allow_empty):
     search = random_search(seed, layout)
     cost = search.cost(beta)
@@ -423,7 +436,7 @@ def assert_like_new(search, beta):
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
-@given(seed=chains.seeds, beta=chains.betas)
+@given(seed=chains.seeds, beta=objectives)
 def test_groups_never_run_empty_unless_allowed(layout, seed, beta):
     search = random_search(seed, layout)
     # Even the cheapest move is no excuse.
@@ -439,7 +452,7 @@ def test_groups_do_run_empty_if_allowed(rng):
     assert len(set(search.labels)) == 1
 
 
-@given(seed=chains.seeds, beta=chains.betas, layout=st.sampled_from(LAYOUTS))
+@given(seed=chains.seeds, beta=objectives, layout=st.sampled_from(LAYOUTS))
 def test_in_pairs_a_state_only_chooses_between_two_halves(seed, beta, layout):
     search = random_search(seed, layout, n=8, k=4)
     before, cost = np.array(search.labels), search.cost(beta)
@@ -455,7 +468,7 @@ def test_in_pairs_a_state_only_chooses_between_two_halves(seed, beta, layout):
 
 @pytest.mark.parametrize("layout", LAYOUTS)
 @settings(max_examples=40)
-@given(seed=chains.seeds, beta=chains.betas, exchange=st.booleans(), allow_empty=st.booleans())
+@given(seed=chains.seeds, beta=objectives, exchange=st.booleans(), allow_empty=st.booleans())
 def test_descent_never_goes_up_and_ends_where_no_move_helps(layout, seed, beta, exchange, allow_empty):
     search = random_search(seed, layout)
     cost = search.cost(beta)
@@ -491,16 +504,16 @@ def test_descent_stops_at_the_limit(rng):
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
-@given(seed=chains.seeds, beta=chains.betas)
+@given(seed=chains.seeds, beta=objectives)
 def test_exchange_of_singletons_never_raises_the_cost(layout, seed, beta):
     search = random_search(seed, layout, n=7, k=4)
     for _ in range(3):
         before, cost = search.labels, search.cost(beta)
-        moves, change = descent.exchange_singletons(search.problem, search.table, search.work, beta, 1e-12)
+        moves, change = search.exchange_singletons(beta)
         assert change == pytest.approx(search.cost(beta) - cost, abs=1e-12)
         assert change < 0.0 if moves else before == search.labels
         assert set(search.labels) == set(range(search.k))
-        if beta != 1.0:
+        if as_objective(beta).beta != 1.0:
             assert_like_new(search, beta)
 
 
@@ -546,7 +559,7 @@ def test_weights_down_to_1e_300(layout, beta, rng):
     trace = search.descend(beta, tolerance=0.0, exchange=True)
     assert np.all(np.isfinite(trace))
     assert set(search.labels) == {0, 1}
-    if beta != 1.0:
+    if as_objective(beta).beta != 1.0:
         assert_like_new(search, beta)
 
 
@@ -644,9 +657,10 @@ def test_with_many_groups_bounds_from_links_alone_hold_and_choose_the_same(seed)
     P, labels = sparse_matrix(n, 2, rng), chains.random_labels(n, k, rng)
     search = Search(P, labels, k, "flows")
     for x in rng.choice(n, 5, replace=False):
-        prices = search.gains(0.5, x)
-        leave, *links = descent._leave(search.problem, search.table, 0.5, x, -1, search.work)
-        elsewhere = descent._bound_links(search.problem, search.table, x, search.work, *links)
+        objective = Objective(*rng.choice([[0.5, 0.0], [0.7, 0.4]]))
+        prices, state = search.gains(objective, x), (search.problem, search.table, objective.weights, x)
+        leave, *links = descent._leave(*state, -1, search.work)
+        elsewhere = descent._bound_links(*state, search.work, *links)
         linked = {int(y) for side in range(2) for y in search.work.groups[side, : links[side]]}
         bounds = leave + np.array([search.work.gain[y] if y in linked else elsewhere for y in range(k)])
         descent._forget_flow(search.work, *links)

@@ -6,15 +6,22 @@ import pytest
 import klump
 from klump.search.agglomerative import Merging, groups_after
 from klump.search.kernels import merging as kernels
+from klump.search.objective import Objective
 from reference import same_partition
 
-BETAS = (0.0, 0.3, 0.5, 0.8, 1.0)
+OBJECTIVES = [Objective(beta, gamma) for beta in (0.0, 0.3, 0.5, 0.8, 1.0) for gamma in (0.0, 1.5)]
 
 
-def assert_bounds_hold(chain, beta, lefts, looseness):
-    """Bounds are at most prices, after mergers that changed everything else too, and at first not much less."""
+def assert_bounds_hold(chain, objective, lefts, looseness):
+    """Bounds are at most prices, after mergers that changed everything else too, and at first not much less.
+
+    Their rounding error is in proportion to the weight of A.
+    """
     n = chain.n_states
-    merging = Merging(chain.joint, chain.stationary_distribution, np.arange(n, dtype=np.int32), beta)
+    looseness *= max(1.0, abs(objective.weights.into))
+    merging = Merging(
+        chain.joint, chain.stationary_distribution, np.arange(n, dtype=np.int32), objective.weights
+    )
     groups, weights = merging.groups, (merging.weight_into, merging.weight_flow)
     for left in (n, *lefts):
         merging.run(left)
@@ -26,20 +33,22 @@ def assert_bounds_hold(chain, beta, lefts, looseness):
                     assert groups.bound[a, b] > price - looseness * (groups.nu[a] + groups.nu[b])
 
 
-@pytest.mark.parametrize("beta", BETAS)
+@pytest.mark.parametrize("objective", OBJECTIVES)
 @pytest.mark.parametrize("spread", (1.0, 0.03))
-def test_bounds_never_exceed_prices(beta, spread, rng):
+def test_bounds_never_exceed_prices(objective, spread, rng):
     n = 30
     chain = klump.MarkovChain(rng.dirichlet(np.full(n, spread), size=n) + 1e-12, normalize=True)
-    assert_bounds_hold(chain, beta, (n - 1, n - 5, n // 2, 5), looseness=3e-4)
+    assert_bounds_hold(chain, objective, (n - 1, n - 5, n // 2, 5), looseness=3e-4)
 
 
 def test_few_pairs_are_priced_exactly(rng):
     """Were it all pairs at every merger, greedy merging would take the fourth power of the number of states."""
     n = 40
     chain = klump.MarkovChain(rng.dirichlet(np.full(n, 0.3), size=n) + 1e-9, normalize=True)
-    for beta in (0.3, 0.5):
-        merging = Merging(chain.joint, chain.stationary_distribution, np.arange(n, dtype=np.int32), beta)
+    for objective in (Objective(0.3), Objective(0.5)):
+        merging = Merging(
+            chain.joint, chain.stationary_distribution, np.arange(n, dtype=np.int32), objective.weights
+        )
         merging.run(1)
         assert merging.priced < 20 * n
 
@@ -52,11 +61,11 @@ def test_groups_after_some_mergers():
     assert groups_after(pairs, 3).tolist() == [0, 0, 0, 0]
 
 
-@pytest.mark.parametrize("beta", BETAS)
-def test_few_links_are_followed_instead_of_pricing_all_pairs(beta, rng):
+@pytest.mark.parametrize("objective", OBJECTIVES)
+def test_few_links_are_followed_instead_of_pricing_all_pairs(objective, rng):
     """A sparse chain whose groups have few links at first and many in the end: bounds hold all along."""
     n = 60
     matrix = np.roll(np.eye(n), 1, axis=1) * 0.5
     matrix[np.arange(n), rng.permutation(n)] += 0.3
     matrix[np.arange(n), np.arange(n)] += 0.2
-    assert_bounds_hold(klump.MarkovChain(matrix), beta, (n - 1, n - 20, 10), looseness=1e-6)
+    assert_bounds_hold(klump.MarkovChain(matrix), objective, (n - 1, n - 20, 10), looseness=1e-6)

@@ -17,7 +17,7 @@ def exhaustive_minima(chain, k):
     """Least C_beta over all partitions into exactly k groups, for each beta."""
     matrix = chain.transition_matrix
     matrix = matrix.toarray() if hasattr(matrix, "toarray") else matrix
-    _, lumpability, predictability = costs_of_all_partitions(matrix, chain.stationary_distribution, k)
+    _, lumpability, predictability, _ = costs_of_all_partitions(matrix, chain.stationary_distribution, k)
     return {beta: ((1 - 2 * beta) * lumpability + beta * predictability).min() for beta in BETAS}
 
 

@@ -14,6 +14,7 @@ from scipy import sparse
 import chains
 import klump
 import reference
+from klump.search.objective import Objective
 from klump.search.soft import SoftProblem, descend_softly, hardened, project, tidied
 from klump.sources.random_chains import block_chain
 
@@ -22,9 +23,9 @@ METHOD = "stochastic"
 THREE_STATES = np.array([[0.4638, 0.4871, 0.0491], [0.3018, 0.1419, 0.5563], [0.0173, 0.3155, 0.6672]])
 
 
-def soft_problem(P, beta, form=np.asarray):
+def soft_problem(P, beta, form=np.asarray, gamma=0.0):
     chain = klump.MarkovChain(form(P))
-    return SoftProblem(chain.joint, chain.stationary_distribution, beta)
+    return SoftProblem(chain.joint, chain.stationary_distribution, Objective(beta, gamma))
 
 
 def kept(answer):

@@ -11,7 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from klump.aggregation.costs import Costs, aggregated_matrix, checked_beta, costs_of, group_masses, to_groups
+from klump.aggregation.costs import (
+    Costs,
+    aggregated_matrix,
+    checked_beta,
+    checked_gamma,
+    costs_of,
+    group_masses,
+    to_groups,
+)
 from klump.aggregation.lumpable import is_lumpable
 from klump.aggregation.mapping import Mapping, as_mapping, from_labels
 from klump.chain import ChainLike, MarkovChain, as_chain
@@ -21,6 +29,7 @@ from klump.guarantees import Bisimulation, Guarantees, MonteCarlo, bracketed, ce
 from klump.guarantees.brackets import BUDGET, TOLERANCE
 from klump.search.deterministic_annealing import Split
 from klump.search.method import Record
+from klump.search.registry import BY_COST
 from klump.search.soft import hardened
 
 if TYPE_CHECKING:
@@ -30,8 +39,6 @@ if TYPE_CHECKING:
 
 # Below this share of kept redundancy an answer is called nearly trivial.
 _TRIVIAL = 0.05
-# Methods that minimise the cost at beta, so that another beta may help.
-_BY_COST = ("auto", "sequential", "annealing", "spectral", "agglomerative", "stochastic")
 _LARGEST_LIFT = 50_000_000
 
 
@@ -69,12 +76,17 @@ class Aggregation:
     """Versions of klump and of what it computed with."""
     record: Record | None = field(default=None, repr=False)
     """What the method recorded on its way, if its way is worth keeping."""
+    gamma: float = 0.0
+    """The weight of generated information in :attr:`cost`."""
 
     @classmethod
-    def from_labels(cls, chain: ChainLike, labels_or_mapping: Any, beta: float = 0.5) -> Aggregation:
+    def from_labels(
+        cls, chain: ChainLike, labels_or_mapping: Any, beta: float = 0.5, gamma: float = 0.0
+    ) -> Aggregation:
         """Aggregation by a given map: labels, or an n x k stochastic matrix."""
         chain = as_chain(chain)
-        return cls(chain, as_mapping(labels_or_mapping, chain.n_states), checked_beta(beta))
+        mapping = as_mapping(labels_or_mapping, chain.n_states)
+        return cls(chain, mapping, checked_beta(beta), gamma=checked_gamma(gamma))
 
     @property
     def n_states(self) -> int:
@@ -130,8 +142,8 @@ class Aggregation:
 
     @property
     def cost(self) -> float:
-        """The cost at this aggregation's own beta."""
-        return self.costs.at(self.beta)
+        """The cost at this aggregation's own beta and gamma."""
+        return self.costs.at(self.beta, self.gamma)
 
     @property
     def kept(self) -> float:
@@ -253,7 +265,7 @@ class Aggregation:
         if self.method == "exact":
             notes += self._notes_on_lumping()
         elif self.n_states > 1 and self.original.is_irreducible and self.kept < _TRIVIAL:
-            advice = self.beta < 1 and self.method in _BY_COST
+            advice = self.beta < 1 and self.method in BY_COST
             notes.append(
                 f"nearly trivial: the groups keep only {self.kept:.1%} of what one step tells about the next, so the "
                 "aggregated chain is almost independent from step to step"
@@ -331,7 +343,7 @@ class Aggregation:
 
         if self.record is None or not self.record.kind.endswith("merges"):
             return None
-        return AggregationTree(self.original, self.beta, self.record)
+        return AggregationTree(self.original, self.beta, self.record, self.gamma)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Save to a file that :func:`klump.load` reads; see :mod:`klump.aggregation.storage`."""
@@ -342,7 +354,7 @@ class Aggregation:
     def __str__(self) -> str:
         lines = [
             f"{counted(self.original.n_states, 'state')} in {counted(self.n_states, 'group')}, "
-            f"beta = {self.beta:g}, {self.method}"
+            f"beta = {self.beta:g}{f', gamma = {self.gamma:g}' * (self.gamma > 0)}, {self.method}"
         ]
         if not self.original.is_irreducible:
             lines += [f"  {_shortened(names)}" for names in self.groups]
@@ -354,7 +366,8 @@ class Aggregation:
         costs = self.costs
         lines.append(
             f"cost {self.cost:.6f} bits (lumpability {costs.lumpability:.6f}, predictability "
-            f"{costs.predictability:.6f}, bottleneck {costs.bottleneck:.6f}); kept {self.kept:.1%}"
+            f"{costs.predictability:.6f}, bottleneck {costs.bottleneck:.6f}, generated {costs.generated:.6f}); "
+            f"kept {self.kept:.1%}"
         )
         return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
 

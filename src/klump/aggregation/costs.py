@@ -23,13 +23,15 @@ _MOST_DENSE_GROUPS = 2000
 
 @dataclass(frozen=True)
 class Costs:
-    """The two costs of a map, from which every C_beta follows.
+    """The three costs of a map, from which every C_beta + gamma C_G follows.
 
     Examples
     --------
-    >>> costs = Costs(lumpability=0.25, predictability=0.5, redundancy_rate=2.0)
+    >>> costs = Costs(lumpability=0.25, predictability=0.5, redundancy_rate=2.0, generated=1.5)
     >>> costs.at(1.0) == costs.bottleneck == 0.25
     True
+    >>> costs.at(1.0, gamma=0.5)
+    1.0
     >>> costs.kept
     0.75
     """
@@ -40,6 +42,11 @@ class Costs:
     """C_P = I(X1;X2) - I(Y1;Y2): what the groups no longer tell of the next group."""
     redundancy_rate: float
     """I(X1;X2), what there was to keep."""
+    generated: float = np.nan
+    """C_G = H(X2|X1) - H(Y2|X1), an upper bound of the loss of entropy rate, H(X) - H(Y); NaN if not known.
+
+    Never negative for a partition. A stochastic map adds randomness of its own, so that C_G may be negative.
+    """
 
     @property
     def bottleneck(self) -> float:
@@ -53,10 +60,11 @@ class Costs:
             return 1.0
         return max(0.0, 1.0 - self.predictability / self.redundancy_rate)
 
-    def at(self, beta: float) -> float:
-        """C_beta = (1 - 2 beta) C_L + beta C_P."""
-        beta = checked_beta(beta)
-        return (1.0 - beta) * self.lumpability + beta * self.bottleneck
+    def at(self, beta: float, gamma: float = 0.0) -> float:
+        """C_beta + gamma C_G = (1 - 2 beta) C_L + beta C_P + gamma C_G."""
+        beta, gamma = checked_beta(beta), checked_gamma(gamma)
+        cost = (1.0 - beta) * self.lumpability + beta * self.bottleneck
+        return cost + gamma * self.generated if gamma > 0.0 else cost
 
 
 def checked_beta(beta: Any) -> float:
@@ -68,6 +76,19 @@ def checked_beta(beta: Any) -> float:
     if not 0.0 <= value <= 1.0:
         raise InvalidArgumentError(
             f"beta={beta!r} must lie between 0 (lumpability) and 1 (information bottleneck)"
+        )
+    return value
+
+
+def checked_gamma(gamma: Any) -> float:
+    """Turn gamma into a finite float, 0 or more."""
+    try:
+        value = float(gamma)
+    except (TypeError, ValueError) as error:
+        raise InvalidArgumentError(f"gamma={gamma!r} is not a number") from error
+    if not 0.0 <= value < np.inf:
+        raise InvalidArgumentError(
+            f"gamma={gamma!r} must be a finite number, 0 (generated information has no weight) or more"
         )
     return value
 
@@ -98,11 +119,13 @@ def costs_of(chain: MarkovChain, mapping: Mapping) -> Costs:
     matrix, mu = chain.transition_matrix, chain.stationary_distribution
     joint = _between_groups(_scaled(mapping.weights, mu), matrix, mapping)
     kept = information.mutual_information(joint)
-    lumpability = 0.0
+    lumpability, generated = 0.0, 0.0
     if mapping.labels is None:
         after, sums = np.asarray(joint.sum(axis=0)).ravel(), row_sums(matrix)
         for row, col, law in to_groups(matrix, mapping):
-            lumpability += information.divergence(law / sums[row], after[col], mu[row])
+            law = law / sums[row]
+            lumpability += information.divergence(law, after[col], mu[row])
+            generated += information.conditional_entropy(law, mu[row])
         lumpability -= kept
     else:
         # As a mean divergence: exactly 0 for a lumpable map, where the difference would leave rounding.
@@ -110,9 +133,12 @@ def costs_of(chain: MarkovChain, mapping: Mapping) -> Costs:
         for row, col, law in to_groups(matrix, mapping):
             approximation = np.asarray(aggregated[mapping.labels[row], col])
             lumpability += information.divergence(law, approximation, mu[row])
-    lumpability = max(0.0, lumpability)
-    # Data processing gives C_P >= C_L; only rounding can say otherwise.
-    return Costs(lumpability, max(lumpability, redundancy - kept), redundancy)
+            generated += information.conditional_entropy(law, mu[row])
+    lumpability, lost = max(0.0, lumpability), chain.entropy_rate - generated
+    # A partition generates no more than the chain, and data processing gives C_P >= C_L: only rounding says otherwise.
+    if mapping.labels is not None:
+        lost = max(0.0, lost)
+    return Costs(lumpability, max(lumpability, redundancy - kept), redundancy, lost)
 
 
 def group_masses(chain: MarkovChain, mapping: Mapping) -> NDArray[np.float64]:

@@ -66,6 +66,11 @@ class AggregationGrid:
         """The chain that was aggregated."""
         return self.aggregations[0].original
 
+    @property
+    def gamma(self) -> float:
+        """The weight of generated information in the costs."""
+        return self.aggregations[0].gamma
+
     @cached_property
     def costs(self) -> NDArray[np.float64]:
         """Cost of each aggregation at its own beta, in bits: a row for each number of groups; NaN if not run."""
@@ -102,6 +107,7 @@ class AggregationGrid:
         return {
             "n_states": list(self.n_states),
             "betas": list(self.betas),
+            "gamma": self.gamma,
             "method": self.aggregations[0].method,
             "seed": self.aggregations[0].random_state,
             "cells": [_facts(answer) for answer in self],
@@ -170,7 +176,8 @@ class AggregationGrid:
     def __str__(self) -> str:
         first = self.aggregations[0]
         lines = [
-            f"{counted(self.original.n_states, 'state')}, {first.method}, seed {first.random_state}; costs in bits",
+            f"{counted(self.original.n_states, 'state')}, {first.method}, seed {first.random_state}"
+            f"{f', gamma = {self.gamma:g}' * (self.gamma > 0)}; costs in bits",
             f"{'groups':>6}  {'beta':>4}  {'cost':>8}  {'kept':>6}  {'epsilon':>8}",
         ]
         for answer in self:
@@ -193,6 +200,7 @@ def grid(
     random_state: Any = 0,
     n_jobs: int | None = None,
     *,
+    gamma: float = 0.0,
     step: float = 0.1,
     max_sweeps: int = 100,
     progress: Callable[[int, int], None] | None = None,
@@ -211,7 +219,7 @@ def grid(
         The numbers of groups; 2 to 10 if left out, as far as the chain has so many states.
     betas
         The values of beta.
-    method, n_init, random_state, step, max_sweeps
+    method, n_init, random_state, gamma, step, max_sweeps
         As in :func:`klump.aggregate`, for every cell.
     n_jobs
         Cells that are searched at a time, as in joblib: threads unless ``joblib.parallel_config`` says
@@ -238,7 +246,9 @@ def grid(
     numbers = _checked_numbers(n_states, chain.n_states)
     if progress is not None and not callable(progress):
         raise InvalidArgumentError(f"progress={progress!r} must be a function of (done, total)")
-    options = Options(n_init, checked_seed(random_state), n_jobs, step=step, max_sweeps=max_sweeps)
+    options = Options(
+        n_init, checked_seed(random_state), n_jobs, step=step, max_sweeps=max_sweeps, gamma=gamma
+    )
     cells = _cells(numbers, wanted)
     tasks = [options.task(chain, number, beta, method) for number, beta in cells]
     # Facts that all cells need are found once, and travel with the chain.
@@ -293,6 +303,7 @@ def _facts(answer: Aggregation) -> dict[str, Any]:
         "cost": answer.cost,
         "lumpability": answer.costs.lumpability,
         "predictability": answer.costs.predictability,
+        "generated": answer.costs.generated,
         "kept": answer.kept,
         "epsilon": _epsilon(answer),
         "labels": answer.labels.tolist(),

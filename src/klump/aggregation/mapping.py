@@ -44,8 +44,11 @@ def from_labels(labels: NDArray[Any], n_groups: int) -> Mapping:
     return Mapping(weights, numbers)
 
 
-def as_mapping(given: Any, n_states: int) -> Mapping:
-    """Validate labels (one for each state) or a stochastic matrix (n x k)."""
+def as_mapping(given: Any, n_states: int, *, allow_empty: bool = False) -> Mapping:
+    """Validate labels (one for each state) or a stochastic matrix (n x k).
+
+    Unless ``allow_empty``, every number from 0 to the largest label must have a member.
+    """
     if isinstance(given, Mapping) and given.weights.shape[0] == n_states:
         return given
     if isinstance(given, Mapping):
@@ -61,7 +64,7 @@ def as_mapping(given: Any, n_states: int) -> Mapping:
     values = list(given)
     if len(values) != n_states:
         raise InvalidArgumentError(f"labels has {len(values)} entries, but the chain has {n_states} states")
-    return _from_values(values)
+    return _from_values(values, allow_empty=allow_empty)
 
 
 def _is_matrix(given: Any) -> bool:
@@ -73,7 +76,7 @@ def _is_matrix(given: Any) -> bool:
     return array.ndim == 2 and array.dtype.kind in "biuf"
 
 
-def _from_values(values: list[Hashable]) -> Mapping:
+def _from_values(values: list[Hashable], *, allow_empty: bool) -> Mapping:
     try:
         array = np.asarray(values)
     except ValueError:  # tuples of different length
@@ -91,8 +94,13 @@ def _from_values(values: list[Hashable]) -> Mapping:
         where = int(np.argmin(array))
         raise InvalidArgumentError(f"labels has {array[where]} at state {where}; groups are numbered from 0")
     n_groups = int(array.max()) + 1
+    if allow_empty and n_groups > len(array):
+        raise InvalidArgumentError(
+            f"labels has {array.max()} at state {int(np.argmax(array))}; groups are numbered from 0, and there are at "
+            f"most as many as the {len(array)} states"
+        )
     missing = np.setdiff1d(np.arange(min(n_groups, len(array) + 1)), array)
-    if missing.size:
+    if missing.size and not allow_empty:
         raise InvalidArgumentError(
             f"labels leave group {missing[0]} empty ({n_groups} groups are numbered from 0); renumber them "
             "with numpy.unique(labels, return_inverse=True)[1]"

@@ -13,15 +13,16 @@ from scipy import sparse
 
 from klump import __version__
 from klump.aggregation.aggregation import Aggregation, AggregationPath
-from klump.aggregation.costs import checked_beta, group_masses
+from klump.aggregation.costs import checked_beta, checked_gamma
 from klump.aggregation.lumpable import checked_tolerance
 from klump.aggregation.mapping import Mapping, as_mapping, from_labels
+from klump.aggregation.numbering import heaviest_first, number_along_path
 from klump.chain import ChainLike, MarkovChain, as_chain
 from klump.chain.wording import counted
 from klump.errors import InvalidArgumentError
 from klump.search.annealing import annealing_path
 from klump.search.method import Found, Labels, Progress, Task
-from klump.search.registry import FINDS_NUMBER, MERGES, METHODS
+from klump.search.registry import BY_COST, FINDS_NUMBER, MERGES, METHODS
 from klump.threads import one_thread
 
 # How far probabilities may differ that count as the same, unless somebody says otherwise.
@@ -37,6 +38,7 @@ def aggregate(
     random_state: Any = 0,
     n_jobs: int | None = None,
     *,
+    gamma: float = 0.0,
     initial: Any = None,
     step: float = 0.1,
     max_sweeps: int = 100,
@@ -66,16 +68,21 @@ def aggregate(
         Seed. The same seed gives the same answer, whatever ``n_jobs`` and the joblib backend are.
     n_jobs
         Parallel starts, as in joblib; threads unless ``joblib.parallel_config`` says otherwise.
+    gamma
+        Weight of the loss of generated information, C_G = H(X2|X1) - H(Y2|X1), 0 or more: the search minimises
+        C_beta + gamma C_G. Only for methods that minimise the cost: not for ``"agglomerative-relaxed"``,
+        ``"deterministic-annealing"`` and ``"exact"``.
     initial
-        A map to start from (labels for each state, ``n_states`` groups); for the agglomerative methods
-        at least so many, which are merged; for ``"exact"`` any number of groups, which are only ever split.
+        A map to start from (labels for each state, ``n_states`` groups, or fewer with ``allow_empty``); for the
+        agglomerative methods ``n_states`` groups or more, which are merged; for ``"exact"`` any number of groups,
+        which are only ever split.
     step
         Step of beta in annealing.
     max_sweeps
         Limit of sweeps for each descent of Algorithm 1.
     allow_empty
-        Let groups run empty, as the paper's algorithms do; the answer may then have fewer groups than asked for.
-        Only for ``"sequential"`` and ``"annealing"``.
+        Let groups run empty, and start from maps with empty groups, as the paper's algorithms do; the answer may then
+        have fewer groups than asked for. Only for ``"sequential"`` and ``"annealing"``.
     tolerance
         How far probabilities of leading to a group may differ that ``"exact"`` takes for equal; 1e-10 if left out,
         at least 1e-11. Only for ``"exact"``.
@@ -125,7 +132,7 @@ def aggregate(
     elif method != "exact":
         raise InvalidArgumentError(f"tolerance={tolerance!r} is for method='exact' only; leave it out")
     options = Options(
-        n_init, random_state, n_jobs, initial, step, max_sweeps, allow_empty, progress, tolerance
+        n_init, random_state, n_jobs, initial, step, max_sweeps, allow_empty, progress, tolerance, gamma
     )
     task = options.task(chain, n_states, checked_beta(beta), method)
     return answered(task, searched(task, method), method)
@@ -138,8 +145,16 @@ def searched(task: Task, method: str) -> Found:
 
 
 def answered(task: Task, found: Found, method: str) -> Aggregation:
-    """Wrap what a method found, groups ordered by mass."""
-    return _answer(task, found, method, task.beta, heaviest_first(task.chain, _map_of(task, found)))
+    """Wrap what a method found, groups ordered by mass; empty groups, which have none, are dropped."""
+    mapping = _map_of(task, found)
+    numbers = heaviest_first(task.chain, mapping)
+    if mapping.labels is None:
+        order = np.argsort(numbers)
+        mapping = Mapping(sparse.csr_array(mapping.weights[:, order]), None)
+    else:
+        labels = numbers[mapping.labels]
+        mapping = from_labels(labels, int(labels.max()) + 1)
+    return _answer(task, found, method, task.beta, mapping)
 
 
 def beta_path(
@@ -150,6 +165,7 @@ def beta_path(
     random_state: Any = 0,
     n_jobs: int | None = None,
     *,
+    gamma: float = 0.0,
     initial: Any = None,
     step: float = 0.1,
     max_sweeps: int = 100,
@@ -160,7 +176,8 @@ def beta_path(
 
     The parameters are those of :func:`aggregate`; ``betas`` are sorted downwards and default to 1, 0.9, ..., 0.
     Between them the run also stops at 1, 1 - ``step``, 1 - 2 ``step``, ... If all betas are among these, each answer
-    is the one that ``method="annealing"`` finds for that beta.
+    is the one that ``method="annealing"`` finds for that beta. Groups keep their numbers along the path; with
+    ``allow_empty``, those that run empty have the highest ones.
 
     Examples
     --------
@@ -171,15 +188,18 @@ def beta_path(
     chain = as_chain(chain)
     wanted = [1.0 - 0.1 * i for i in range(10)] + [0.0] if betas is None else checked_betas(betas)
     wanted = sorted({round(beta, 12) for beta in wanted}, reverse=True)
-    options = Options(n_init, random_state, n_jobs, initial, step, max_sweeps, allow_empty, progress)
+    options = Options(
+        n_init, random_state, n_jobs, initial, step, max_sweeps, allow_empty, progress, gamma=gamma
+    )
     task = options.task(chain, n_states, wanted[-1], "annealing")
     with one_thread():
         path = annealing_path(task, wanted)
-    renumber = heaviest_first(chain, _map_of(task, path[0]))
+    rank = heaviest_first(chain, _map_of(task, path[0]))
+    numbered = number_along_path([found.labels for found in path], rank)
     return AggregationPath(
         tuple(
-            _answer(task, found, "annealing", beta, renumber)
-            for beta, found in zip(wanted, path, strict=True)
+            _answer(task, found, "annealing", beta, from_labels(labels, int(labels.max()) + 1))
+            for beta, found, labels in zip(wanted, path, numbered, strict=True)
         )
     )
 
@@ -202,10 +222,17 @@ class Options:
     allow_empty: bool = False
     progress: Progress | None = None
     tolerance: Any = TOLERANCE
+    gamma: Any = 0.0
 
     def task(self, chain: MarkovChain, n_states: Any, beta: float, method: str) -> Task:
         """Check everything and put it together."""
         n_groups = _checked_groups(n_states, chain, method)
+        gamma = checked_gamma(self.gamma)
+        if gamma > 0.0 and method not in BY_COST:
+            raise InvalidArgumentError(
+                f"gamma={self.gamma!r} is not for method={method!r}, which does not minimise the cost; leave it out, "
+                f"or choose one of {', '.join(name for name in METHODS if name in BY_COST)}"
+            )
         if self.progress is not None and not callable(self.progress):
             raise InvalidArgumentError(
                 f"progress={self.progress!r} must be a function of (done, total, best cost)"
@@ -217,25 +244,14 @@ class Options:
             checked_count("n_init", self.n_init),
             checked_seed(self.random_state),
             _checked_jobs(self.n_jobs),
-            _checked_initial(self.initial, chain, n_groups, method),
+            _checked_initial(self.initial, chain, n_groups, method, allow_empty=self.allow_empty),
             checked_count("max_sweeps", self.max_sweeps),
             _checked_step(self.step),
             self.allow_empty,
             checked_tolerance(self.tolerance),
+            gamma,
             self.progress,
         )
-
-
-def heaviest_first(chain: MarkovChain, mapping: Mapping) -> Labels:
-    """New number of each group so that they are ordered by mass, if they have one, then by their first state."""
-    weights = mapping.weights
-    first = np.full(mapping.n_groups, chain.n_states)
-    np.minimum.at(first, weights.indices, np.repeat(np.arange(chain.n_states), np.diff(weights.indptr)))
-    mass = group_masses(chain, mapping) if chain.is_irreducible else np.zeros(mapping.n_groups)
-    order = np.lexsort((first, -np.round(mass, 12)))
-    numbers = np.empty(mapping.n_groups, dtype=np.int32)
-    numbers[order] = np.arange(mapping.n_groups)
-    return numbers
 
 
 def _map_of(task: Task, found: Found) -> Mapping:
@@ -245,18 +261,7 @@ def _map_of(task: Task, found: Found) -> Mapping:
     return from_labels(found.labels, max(task.n_groups, int(found.labels.max()) + 1))
 
 
-def _renumbered(mapping: Mapping, numbers: Labels) -> Mapping:
-    if mapping.labels is None:
-        order = np.argsort(numbers)
-        return Mapping(sparse.csr_array(mapping.weights[:, order]), None)
-    return from_labels(numbers[mapping.labels], mapping.n_groups)
-
-
-def _answer(task: Task, found: Found, method: str, beta: float, renumber: Labels) -> Aggregation:
-    mapping = _renumbered(_map_of(task, found), renumber)
-    if task.allow_empty and mapping.labels is not None:
-        kept, labels = np.unique(mapping.labels, return_inverse=True)
-        mapping = from_labels(labels, len(kept))
+def _answer(task: Task, found: Found, method: str, beta: float, mapping: Mapping) -> Aggregation:
     return Aggregation(
         task.chain,
         mapping,
@@ -267,6 +272,7 @@ def _answer(task: Task, found: Found, method: str, beta: float, renumber: Labels
         found.interrupted,
         versions(),
         found.record,
+        task.gamma,
     )
 
 
@@ -356,18 +362,20 @@ def _checked_step(step: Any) -> float:
     return float(step)
 
 
-def _checked_initial(initial: Any, chain: MarkovChain, n_groups: int, method: str) -> Labels | None:
+def _checked_initial(
+    initial: Any, chain: MarkovChain, n_groups: int, method: str, *, allow_empty: bool
+) -> Labels | None:
     if initial is None:
         return None
-    mapping = as_mapping(initial, chain.n_states)
+    mapping = as_mapping(initial, chain.n_states, allow_empty=allow_empty)
     if mapping.labels is None:
         raise InvalidArgumentError("initial must be a deterministic map: pass one group for each state")
     if method in FINDS_NUMBER or (method in MERGES and mapping.n_groups >= n_groups):
         return mapping.labels
-    if mapping.n_groups != n_groups:
-        least = "at least " * (method in MERGES)
+    if mapping.n_groups != n_groups and not (allow_empty and mapping.n_groups < n_groups):
+        limit = "at least " if method in MERGES else "at most " * allow_empty
         raise InvalidArgumentError(
             f"initial has {counted(mapping.n_groups, 'group')}, but n_states={n_groups}; "
-            f"pass labels of {least}{counted(n_groups, 'group')}"
+            f"pass labels of {limit}{counted(n_groups, 'group')}"
         )
     return mapping.labels

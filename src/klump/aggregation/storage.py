@@ -4,8 +4,8 @@ A file is an uncompressed ``.npz``, which NumPy and anything that reads zip arch
 
 ``metadata``
     JSON text: the format and its version, the names of the states, what was applied to the chain, and for
-    each aggregation its beta, method, seed, trace and number of groups; for a grid also the numbers of groups and
-    the betas that it spans. Tuples are lists; bytes are ``{"bytes": hex}``, and floats that JSON lacks are
+    each aggregation its beta, gamma, method, seed, trace and number of groups; for a grid also the numbers of groups
+    and the betas that it spans. Tuples are lists; bytes are ``{"bytes": hex}``, and floats that JSON lacks are
     ``{"float": "nan"}``.
 ``transition_matrix``, or ``data``, ``indices``, ``indptr``, ``shape``, ``format`` and ``_is_array``
     The matrix of a dense chain, or that of a sparse one as :func:`scipy.sparse.load_npz` reads it.
@@ -36,7 +36,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from klump.aggregation.aggregation import Aggregation, AggregationPath
-from klump.aggregation.costs import checked_beta
+from klump.aggregation.costs import checked_beta, checked_gamma
 from klump.aggregation.grids import AggregationGrid
 from klump.aggregation.mapping import Mapping, as_mapping, from_labels
 from klump.chain import MarkovChain, validation
@@ -187,6 +187,7 @@ def _names(chain: MarkovChain) -> list[Any] | None:
 def _facts(answer: Aggregation) -> dict[str, Any]:
     return {
         "beta": float(answer.beta),
+        "gamma": float(answer.gamma),
         "method": str(answer.method),
         "random_state": _encoded(answer.random_state),
         "trace": [_encoded(float(cost)) for cost in answer.trace],
@@ -386,6 +387,7 @@ def _aggregation(entries: _Entries, facts: dict[str, Any], number: int, chain: M
         interrupted=bool(facts["interrupted"]),
         made_with=tuple((str(name), str(version)) for name, version in facts["made_with"].items()),
         record=_record(entries, facts.get("record"), number),
+        gamma=checked_gamma(facts.get("gamma", 0.0)),
     )
 
 

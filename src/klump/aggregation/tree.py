@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from klump.aggregation.aggregation import Aggregation
 from klump.aggregation.costs import checked_beta
 from klump.aggregation.mapping import from_labels
-from klump.aggregation.question import Options, checked_groups, heaviest_first, versions
+from klump.aggregation.numbering import heaviest_first
+from klump.aggregation.question import Options, checked_groups, versions
 from klump.chain import ChainLike, MarkovChain, as_chain
 from klump.search.agglomerative import labels_after, merge_tree
 from klump.search.method import Progress, Record
@@ -43,6 +44,8 @@ class AggregationTree:
     """The beta of the costs."""
     record: Record
     """The mergers as the search recorded them."""
+    gamma: float = 0.0
+    """The weight of generated information in the costs."""
 
     @property
     def is_relaxed(self) -> bool:
@@ -110,6 +113,7 @@ class AggregationTree:
             method,
             made_with=versions(),
             record=self.record,
+            gamma=self.gamma,
         )
 
     def plot(self, path: str | PathLike[str] | None = None, *, n_states: int | None = None) -> Any:
@@ -142,6 +146,7 @@ def aggregation_tree(
     chain: ChainLike,
     beta: float = 0.5,
     *,
+    gamma: float = 0.0,
     relaxed: bool = False,
     initial: Any = None,
     progress: Progress | None = None,
@@ -154,6 +159,8 @@ def aggregation_tree(
         A MarkovChain, a transition matrix (dense or sparse), or an object with one.
     beta
         The cost to merge by, as in :func:`aggregate`; 1/2 is Vidyasagar's aggregation.
+    gamma
+        Weight of generated information in that cost, as in :func:`aggregate`; not with ``relaxed``.
     relaxed
         Merge by I(X1;X2) - I(X2;Y1) instead: the agglomerative information bottleneck as Geiger et al. use it.
     initial
@@ -169,6 +176,6 @@ def aggregation_tree(
     """
     chain = as_chain(chain)
     method = "agglomerative-relaxed" if relaxed else "agglomerative"
-    options = Options(initial=initial, progress=progress)
+    options = Options(initial=initial, progress=progress, gamma=gamma)
     task = options.task(chain, 1, checked_beta(beta), method)
-    return AggregationTree(chain, task.beta, merge_tree(task, relaxed=relaxed))
+    return AggregationTree(chain, task.beta, merge_tree(task, relaxed=relaxed), task.gamma)

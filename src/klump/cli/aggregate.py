@@ -11,10 +11,13 @@ import click
 from klump.cli.commands import ChainCommand
 from klump.cli.inputs import ChainInput, file_record
 from klump.cli.options import (
+    beta_option,
     chain_options,
+    gamma_option,
     n_states_option,
     output_option,
     printing_options,
+    published_options,
     search_options,
 )
 from klump.errors import InvalidArgumentError
@@ -52,6 +55,20 @@ def _check_tolerance(tolerance: float | None, method: str) -> float | None:
     return TOLERANCE if tolerance is None else tolerance
 
 
+def _check_published(method: str, *, allow_empty: bool) -> None:
+    if allow_empty and method not in ("sequential", "annealing"):
+        raise click.UsageError("--allow-empty is for --method sequential and --method annealing")
+
+
+def _check_gamma(gamma: float, method: str) -> None:
+    if gamma == 0.0:
+        return
+    from klump.search.registry import BY_COST
+
+    if method not in BY_COST:
+        raise click.UsageError(f"--gamma is not for --method {method}, which does not minimise the cost")
+
+
 @contextmanager
 def _about_labels(path: str | None) -> Iterator[None]:
     """Say --initial-labels, and name its file, where Python says initial; --initial is another option."""
@@ -68,14 +85,8 @@ def _about_labels(path: str | None) -> Iterator[None]:
 @click.command("aggregate", cls=ChainCommand)
 @chain_options
 @n_states_option(required=False)
-@click.option(
-    "--beta",
-    type=click.FloatRange(0.0, 1.0),
-    default=0.5,
-    show_default=True,
-    metavar="B",
-    help="What to keep: from 0, groups that are Markov, to 1, groups that tell of the next state.",
-)
+@beta_option()
+@gamma_option
 @click.option(
     "--method",
     default="auto",
@@ -97,6 +108,7 @@ def _about_labels(path: str | None) -> Iterator[None]:
     type=click.FloatRange(0.0, 1.0),
     help="How far probabilities may differ that exact takes for equal.  [default: 1e-10]",
 )
+@published_options
 @search_options
 @click.option("--full", is_flag=True, help="List all members of every group.")
 @output_option("Save to OUT: .npz keeps all, .csv has state,group, .json as --json.")
@@ -105,9 +117,13 @@ def command(
     source: ChainInput,
     n_states: int | None,
     beta: float,
+    gamma: float,
     method: str,
     initial_labels: str | None,
     tolerance: float | None,
+    step: float,
+    max_sweeps: int,
+    allow_empty: bool,
     n_init: int,
     seed: int,
     jobs: int | None,
@@ -119,6 +135,8 @@ def command(
     """Group the states of the chain in FILE, and say what is lost."""
     _check_number(n_states, method)
     tolerance = _check_tolerance(tolerance, method)
+    _check_published(method, allow_empty=allow_empty)
+    _check_gamma(gamma, method)
     from klump.cli import progress, records
     from klump.cli.labels import read_labels
     from klump.cli.results import deliver
@@ -136,7 +154,11 @@ def command(
             n_init=n_init,
             random_state=seed,
             n_jobs=jobs,
+            gamma=gamma,
             initial=initial,
+            step=step,
+            max_sweeps=max_sweeps,
+            allow_empty=allow_empty,
             tolerance=tolerance,
             progress=shown.update,
         )
@@ -147,6 +169,9 @@ def command(
             seed=seed,
             method=agg.method,
             n_init=n_init,
+            step=step,
+            max_sweeps=max_sweeps,
+            allow_empty=allow_empty,
             tolerance=tolerance,
             initial_labels_input=None if initial_labels is None else file_record(initial_labels),
             states=[records.name(state) for state in chain.states],
@@ -163,7 +188,8 @@ def _lines(
     from klump.cli import tables
 
     width = tables.terminal_width()
-    how = f"at beta {agg.beta:g} (method {agg.method}, seed {seed})"
+    gamma = f", gamma {agg.gamma:g}" * (agg.gamma > 0)
+    how = f"at beta {agg.beta:g}{gamma} (method {agg.method}, seed {seed})"
     if tolerance is not None:
         how = f"(method {agg.method}, tolerance {tolerance:g})"
     return tables.blocks(
@@ -173,7 +199,7 @@ def _lines(
         ],
         tables.groups(agg, width, full=full),
         tables.shares(agg, width, full=full),
-        tables.costs(agg.costs, [agg.beta], width) if agg.original.is_irreducible else [],
+        tables.costs(agg.costs, [agg.beta], width, agg.gamma) if agg.original.is_irreducible else [],
         tables.certificate(agg, width),
         tables.matrix(agg.chain, width),
         tables.notes(agg, width),

@@ -13,7 +13,9 @@ import click
 from klump.cli.commands import INTERRUPTED, ChainCommand
 from klump.cli.inputs import ChainInput
 from klump.cli.options import (
+    beta_option,
     chain_options,
+    gamma_option,
     n_states_option,
     output_option,
     printing_options,
@@ -58,14 +60,8 @@ def _known_tools(ctx: click.Context, param: click.Parameter, value: str | None) 
 @click.command("compare", cls=ChainCommand)
 @chain_options
 @n_states_option()
-@click.option(
-    "--beta",
-    type=click.FloatRange(0.0, 1.0),
-    default=0.5,
-    show_default=True,
-    metavar="B",
-    help="What to keep: from 0, groups that are Markov, to 1, groups that tell of the next state.",
-)
+@beta_option()
+@gamma_option
 @click.option(
     "--methods",
     metavar="M,M,...",
@@ -90,6 +86,7 @@ def command(
     source: ChainInput,
     n_states: int,
     beta: float,
+    gamma: float,
     methods: list[str] | None,
     outside: list[str] | None,
     no_outside: bool,
@@ -125,6 +122,7 @@ def command(
             random_state=seed,
             n_jobs=jobs,
             progress=shown.update,
+            gamma=gamma,
         )
     document = records.document(
         "comparison",

@@ -13,14 +13,24 @@ import click
 
 from klump.cli.commands import INTERRUPTED, ChainCommand
 from klump.cli.inputs import ChainInput
-from klump.cli.options import chain_options, output_option, printing_options, search_options
+from klump.cli.options import (
+    beta_option,
+    chain_options,
+    gamma_option,
+    output_option,
+    printing_options,
+    search_options,
+)
 from klump.errors import FileFormatError
 
 if TYPE_CHECKING:
     from klump.aggregation import AggregationGrid
 
 _PICTURES = (".png", ".svg", ".pdf")
-_COLUMNS = ("n_states", "beta", "cost", "lumpability", "predictability", "kept", "epsilon", "interrupted")
+_COLUMNS = (
+    *("n_states", "beta", "cost", "lumpability", "predictability", "generated", "kept"),
+    *("epsilon", "interrupted"),
+)
 # More groups than this are a typing error, and listing them would fill the memory.
 _MOST = 1_000_000
 
@@ -67,16 +77,8 @@ def _known_method(ctx: click.Context, param: click.Parameter, value: str) -> str
     callback=_numbers,
     help="Numbers of groups: a range, or a list like 2,4,8.  [default: 2..10, or as many as there are states]",
 )
-@click.option(
-    "--beta",
-    "betas",
-    type=click.FloatRange(0.0, 1.0),
-    multiple=True,
-    default=(0.5,),
-    show_default=True,
-    metavar="B",
-    help="What to keep: from 0, groups that are Markov, to 1, groups that tell of the next state; may be repeated.",
-)
+@beta_option("betas", multiple=True)
+@gamma_option
 @click.option(
     "--method",
     default="auto",
@@ -95,6 +97,7 @@ def command(
     source: ChainInput,
     n_states: list[int] | None,
     betas: tuple[float, ...],
+    gamma: float,
     method: str,
     n_init: int,
     seed: int,
@@ -124,6 +127,7 @@ def command(
             n_init=n_init,
             random_state=seed,
             n_jobs=jobs,
+            gamma=gamma,
             progress=partial(shown.update, "grid"),
         )
     states = [records.name(state) for state in chain.states]
@@ -158,7 +162,8 @@ def _lines(source: ChainInput, found: AggregationGrid) -> list[str]:
     return tables.blocks(
         [
             *tables.heading(source.path, found.original),
-            f"method {first.method}, seed {first.random_state}; costs in bits",
+            f"method {first.method}, seed {first.random_state}{f', gamma {found.gamma:g}' * (found.gamma > 0)}; "
+            "costs in bits",
         ],
         tables.table(("groups", "beta", "cost", "kept", "epsilon"), rows),
         [stopped] * found.interrupted,

@@ -75,6 +75,72 @@ _SEARCH = (
     jobs_option(),
 )
 
+
+def beta_option(name: str = "beta", *, multiple: bool = False) -> Callable[[Function], Function]:
+    """Take beta; several of them if ``multiple``."""
+    help = "What to keep: from 0 (the groups form a Markov chain) to 1 (the next group tells of the present state)"
+    return click.option(
+        "--beta",
+        name,
+        type=click.FloatRange(0.0, 1.0),
+        multiple=multiple,
+        default=(0.5,) if multiple else 0.5,
+        show_default="0.5",
+        metavar="B",
+        help=help + ("; may be repeated." if multiple else "."),
+    )
+
+
+def gamma_option(function: Function) -> Function:
+    """Take the weight of generated information."""
+    option = click.option(
+        "--gamma",
+        type=click.FloatRange(0.0),
+        default=0.0,
+        show_default="0",
+        metavar="G",
+        callback=_finite,
+        help="Add G times the loss of generated information, H(X2|X1) - H(Y2|X1), to the cost.",
+    )
+    return option(function)
+
+
+def _finite(ctx: click.Context, param: click.Parameter, value: float) -> float:
+    if not value < float("inf"):
+        raise click.BadParameter(f"{value} is not a finite number, 0 or more")
+    return value
+
+
+_PUBLISHED = (
+    click.option(
+        "--step",
+        metavar="D",
+        type=click.FloatRange(1e-4, 1.0),
+        default=0.1,
+        show_default=True,
+        help="Step of beta in annealing.",
+    ),
+    click.option(
+        "--max-sweeps",
+        metavar="N",
+        type=click.IntRange(1, 1_000_000),
+        default=100,
+        show_default=True,
+        help="Sweeps of Algorithm 1 at each beta, at most.",
+    ),
+    click.option(
+        "--allow-empty",
+        is_flag=True,
+        help="Let groups run empty, as the published algorithms do: there may be fewer than K.",
+    ),
+)
+
+
+def published_options(function: Function) -> Function:
+    """Take the parameters of the paper's Algorithms 1 and 2."""
+    return _all(_PUBLISHED, function)
+
+
 _PRINTING = (
     click.option("--json", "as_json", is_flag=True, help="Print JSON instead of tables."),
     quiet_option,

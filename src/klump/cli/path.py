@@ -10,9 +10,11 @@ from klump.cli.commands import ChainCommand
 from klump.cli.inputs import ChainInput
 from klump.cli.options import (
     chain_options,
+    gamma_option,
     n_states_option,
     output_option,
     printing_options,
+    published_options,
     search_options,
 )
 
@@ -42,6 +44,8 @@ def _numbers(ctx: click.Context, param: click.Parameter, value: str | None) -> l
     callback=_numbers,
     help="Values of beta, falling.  [default: 1,0.9,...,0]",
 )
+@gamma_option
+@published_options
 @search_options
 @output_option("Save to OUT: .npz keeps all, .csv has the labels, .json as --json.")
 @printing_options
@@ -49,6 +53,10 @@ def command(
     source: ChainInput,
     n_states: int,
     betas: list[float] | None,
+    gamma: float,
+    step: float,
+    max_sweeps: int,
+    allow_empty: bool,
     n_init: int,
     seed: int,
     jobs: int | None,
@@ -56,7 +64,7 @@ def command(
     as_json: bool,
     quiet: bool,
 ) -> None:
-    """Group the states for every beta from 1 down to 0."""
+    """Group the states for every beta from 1 down to 0, by annealing (Algorithm 2)."""
     from klump.cli import progress, records
     from klump.cli.results import deliver
 
@@ -71,6 +79,10 @@ def command(
             n_init=n_init,
             random_state=seed,
             n_jobs=jobs,
+            gamma=gamma,
+            step=step,
+            max_sweeps=max_sweeps,
+            allow_empty=allow_empty,
             progress=shown.update,
         )
         document = records.document(
@@ -79,6 +91,10 @@ def command(
             chain,
             seed=seed,
             n_init=n_init,
+            step=step,
+            max_sweeps=max_sweeps,
+            allow_empty=allow_empty,
+            gamma=gamma,
             n_states=n_states,
             betas=list(found.betas),
             states=[records.name(state) for state in chain.states],

@@ -71,11 +71,12 @@ def aggregation(agg: Aggregation) -> dict[str, Any]:
     stationary = agg.original.is_irreducible
     return {
         "beta": agg.beta,
+        "gamma": agg.gamma,
         "n_states": agg.n_states,
         "labels": agg.labels,
         "mapping": agg.mapping if agg.map.labels is None else None,
         "groups": [[name(state) for state in group] for group in agg.groups],
-        "costs": costs(agg.costs, agg.beta) if stationary else None,
+        "costs": costs(agg.costs, agg.cost) if stationary else None,
         "cost": agg.cost if stationary else None,
         "transition_matrix": matrix(agg.chain),
         "stationary_distribution": agg.masses if stationary else None,
@@ -87,13 +88,14 @@ def aggregation(agg: Aggregation) -> dict[str, Any]:
     }
 
 
-def costs(found: Costs, beta: float) -> dict[str, float]:
-    """List the costs of a partition, in bits, and the share of the redundancy that it keeps."""
+def costs(found: Costs, cost: float) -> dict[str, float]:
+    """List the costs of a map, in bits, and the share of the redundancy that it keeps."""
     return {
         "lumpability": found.lumpability,
         "predictability": found.predictability,
         "bottleneck": found.bottleneck,
-        "cost": found.at(beta),
+        "generated": found.generated,
+        "cost": cost,
         "kept": found.kept,
     }
 

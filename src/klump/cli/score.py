@@ -10,7 +10,7 @@ from click.core import ParameterSource
 
 from klump.cli.commands import ChainCommand
 from klump.cli.inputs import ChainInput, file_record
-from klump.cli.options import chain_options, printing_options, seed_option
+from klump.cli.options import chain_options, gamma_option, printing_options, seed_option
 from klump.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     show_default="0.5",
     help="Report the cost at this beta; may be given several times.",
 )
+@gamma_option
 @click.option("--guarantees", is_flag=True, help="Also bracket what is lost over all times: takes seconds.")
 @click.option(
     "--horizon",
@@ -44,6 +45,7 @@ def command(
     source: ChainInput,
     labels: str,
     betas: tuple[float, ...],
+    gamma: float,
     guarantees: bool,
     horizon: int | None,
     seed: int,
@@ -64,7 +66,7 @@ def command(
     with progress.compilation_announced(progress.SearchProgress(quiet=quiet)):
         from klump.aggregation import Aggregation
 
-        agg = Aggregation.from_labels(chain, given, beta=betas[0])
+        agg = Aggregation.from_labels(chain, given, beta=betas[0], gamma=gamma)
         lumpable = _lumpable(agg)
         if horizon is not None and lumpable is None:
             raise InvalidArgumentError(
@@ -78,7 +80,8 @@ def command(
             labels_input=file_record(labels),
             lumpable=lumpable,
             at=[
-                {"beta": beta, "cost": agg.costs.at(beta) if chain.is_irreducible else None} for beta in betas
+                {"beta": beta, "cost": agg.costs.at(beta, gamma) if chain.is_irreducible else None}
+                for beta in betas
             ],
             states=[records.name(state) for state in chain.states],
             **records.aggregation(agg),
@@ -130,7 +133,7 @@ def _lines(
     width = tables.terminal_width()
     return tables.blocks(
         [*tables.heading(source.path, agg.original), f"{labels}: {counted(agg.n_states, 'group')}"],
-        tables.costs(agg.costs, betas, width) if agg.original.is_irreducible else [],
+        tables.costs(agg.costs, betas, width, agg.gamma) if agg.original.is_irreducible else [],
         tables.certificate(agg, width, horizon, lumpable),
         [] if over_time is None else tables.guarantees(*over_time, betas, width),
         tables.notes(agg, width),

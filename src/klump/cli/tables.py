@@ -25,6 +25,7 @@ _ROUNDING = 1e-12
 _SHORTEST_REMARK = 24
 _NAME, _VALUE = 16, 8
 _COST = "(1 - 2 beta) lumpability + beta predictability"
+_GENERATED = " + gamma generated"
 _DELTA = "weighs D(Y||Y~) and R(X) - R(Y)"
 
 
@@ -71,14 +72,20 @@ def groups(agg: Aggregation, width: int, *, full: bool = False) -> list[str]:
     return lines
 
 
-def costs(found: Costs, betas: Iterable[float], width: int) -> list[str]:
+def costs(found: Costs, betas: Iterable[float], width: int, gamma: float = 0.0) -> list[str]:
     """List the costs in bits, and what is kept."""
+    formula = _COST + _GENERATED * (gamma > 0.0)
     return [
         title(f"{'costs':<{_NAME}}{'bits':>{_VALUE}}"),
         *_row("lumpability", number(found.lumpability), "H(Y2|Y1) - H(Y2|X1)", width),
         *_row("predictability", number(found.predictability), "I(X1;X2) - I(Y1;Y2)", width),
         *_row("bottleneck", number(found.bottleneck), "I(X1;X2|Y2)", width),
-        *(line for beta in betas for line in _row(f"cost at {beta:g}", number(found.at(beta)), _COST, width)),
+        *_row("generated", number(found.generated), "H(X2|X1) - H(Y2|X1)", width),
+        *(
+            line
+            for beta in betas
+            for line in _row(f"cost at {beta:g}", number(found.at(beta, gamma)), formula, width)
+        ),
         *_row("kept", percent(found.kept), f"of the {number(found.redundancy_rate)} bits of I(X1;X2)", width),
     ]
 

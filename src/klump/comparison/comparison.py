@@ -68,7 +68,7 @@ class Row:
 
     @property
     def cost(self) -> float | None:
-        """The cost at the comparison's beta, in bits."""
+        """The cost at the comparison's beta and gamma, in bits."""
         return None if self.aggregation is None else self.aggregation.cost
 
     @property
@@ -116,7 +116,7 @@ class Row:
         return {name: values.get(name) for name in _COLUMNS}
 
 
-_COSTS = ("cost", "lumpability", "predictability", "bottleneck", "kept")
+_COSTS = ("cost", "lumpability", "predictability", "bottleneck", "generated", "kept")
 _COLUMNS = (
     *("name", "kind", "package", "version", "n_states", "as_asked", "soft"),
     *_COSTS,
@@ -167,6 +167,8 @@ class Comparison(Sequence[Row]):
     """Outside tools that are not there."""
     not_run: tuple[str, ...] = ()
     """Methods that Ctrl-C left no time for."""
+    gamma: float = 0.0
+    """The weight of generated information in the costs."""
 
     @property
     def best(self) -> Row | None:
@@ -197,6 +199,7 @@ class Comparison(Sequence[Row]):
         return {
             "n_states": self.n_states,
             "beta": self.beta,
+            "gamma": self.gamma,
             "seed": self.random_state,
             "n_init": self.n_init,
             "best": None if self.best is None else self.best.name,

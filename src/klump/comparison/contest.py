@@ -18,13 +18,14 @@ from klump import __version__
 from klump.aggregation import Aggregation, aggregate
 from klump.aggregation.costs import checked_beta
 from klump.aggregation.mapping import from_labels
-from klump.aggregation.question import Options, heaviest_first, versions
+from klump.aggregation.numbering import heaviest_first
+from klump.aggregation.question import Options, versions
 from klump.chain import ChainLike, MarkovChain, as_chain
 from klump.comparison.comparison import Comparison, Row
 from klump.comparison.outside import OUTSIDE, Tool
 from klump.errors import InvalidArgumentError, KlumpError
 from klump.search.method import Task
-from klump.search.registry import FINDS_NUMBER, METHODS
+from klump.search.registry import BY_COST, FINDS_NUMBER, METHODS
 from klump.sources.random_chains import block_chain
 
 Progress = Callable[[str, int, int], None]
@@ -40,6 +41,8 @@ def compare(
     random_state: Any = 0,
     n_jobs: int | None = None,
     progress: Progress | None = None,
+    *,
+    gamma: float = 0.0,
 ) -> Comparison:
     """Run every method on the same chain and score what they find on the same costs.
 
@@ -66,6 +69,9 @@ def compare(
         Parallel starts, as in joblib, for every method that has some.
     progress
         Called before each method with its name, and the number of finished and of planned methods.
+    gamma
+        Weight of generated information in the cost, as in :func:`klump.aggregate`. Methods that do not minimise the
+        cost run without it; all are ranked by the cost with it.
 
     Returns
     -------
@@ -81,7 +87,7 @@ def compare(
     (['klump', 'outside'], True)
     """
     chain = as_chain(chain)
-    options = Options(n_init, random_state, n_jobs)
+    options = Options(n_init, random_state, n_jobs, gamma=gamma)
     task = options.task(chain, n_states, checked_beta(beta), "auto")
     own = _chosen("methods", methods, METHODS, [name for name in METHODS if name not in FINDS_NUMBER])
     tools = _chosen("outside", None if outside is True else outside or (), OUTSIDE, list(OUTSIDE))
@@ -101,6 +107,7 @@ def compare(
         tuple(sorted(rows, key=_rank)),
         tuple(name for name in tools if name not in there),
         tuple(contestant.name for contestant in contestants[len(rows) :]),
+        task.gamma,
     )
 
 
@@ -149,7 +156,7 @@ class Contestant:
 
 def _own(name: str) -> Contestant:
     def ask(task: Task) -> Aggregation:
-        return aggregate(
+        found = aggregate(
             task.chain,
             None if name in FINDS_NUMBER else task.n_groups,
             task.beta,
@@ -157,7 +164,9 @@ def _own(name: str) -> Contestant:
             n_init=task.n_init,
             random_state=task.seed,
             n_jobs=task.n_jobs,
+            gamma=task.gamma if name in BY_COST else 0.0,
         )
+        return replace(found, gamma=task.gamma)
 
     def search(task: Task, watch: Stopwatch) -> Aggregation:
         _rehearse(ask, task)
@@ -180,7 +189,15 @@ def _other(name: str, tool: Tool) -> Contestant:
         mapping = from_labels(labels, int(labels.max()) + 1)
         mapping = from_labels(heaviest_first(task.chain, mapping)[labels], mapping.n_groups)
         made_with = (*versions(), (tool.package, str(version)))
-        return Aggregation(task.chain, mapping, task.beta, name, random_state=task.seed, made_with=made_with)
+        return Aggregation(
+            task.chain,
+            mapping,
+            task.beta,
+            name,
+            random_state=task.seed,
+            made_with=made_with,
+            gamma=task.gamma,
+        )
 
     return Contestant(name, "outside", tool.package, version, search)
 

@@ -30,8 +30,9 @@ def lines(compared: Comparison, width: int = WIDTH) -> list[str]:
 def title(compared: Comparison) -> str:
     """Say what was asked."""
     groups, states = counted(compared.n_states, "group"), counted(compared.original.n_states, "state")
+    gamma = f", gamma {compared.gamma:g}" * (compared.gamma > 0)
     return (
-        f"{groups} of {states} at beta {compared.beta:g}, seed {compared.random_state}, "
+        f"{groups} of {states} at beta {compared.beta:g}{gamma}, seed {compared.random_state}, "
         f"{counted(compared.n_init, 'restart')}; costs in bits"
     )
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from klump.chain.wording import counted
 from klump.comparison.table import bits, duration, sections
-from klump.plots.figure import FAILED, GRID, KLUMP, OUTSIDE, TEXT, new_figure, tidy
+from klump.plots.figure import FAILED, GRID, KLUMP, OUTSIDE, TEXT, cost_symbol, new_figure, tidy
 from klump.plots.labels import write, write_beside_dots
 from klump.search.method import EQUAL
 
@@ -112,9 +112,9 @@ def _draw_costs(axes: Axes, compared: Comparison, lines: Sequence[Row | str]) ->
         number = "" if row.as_asked else f"   {counted(row.n_states or 0, 'group')}"
         write(axes, (cost, place), bits(cost) + number)
         axes.text(1.0, place, f"{duration(row.seconds)} s", color=FAILED, fontsize=_SMALL, **at_the_edge)
-    # Room for the numbers beside the dots; rounding is no cost.
-    axes.set_xlim(0.0, 1.5 * max(costs) if max(costs) > EQUAL else 1.0)
-    axes.set_xlabel(rf"cost $C_{{{compared.beta:g}}}$ (bits)")
+    # Room for the numbers beside the dots; rounding is no cost. Only soft maps with gamma cost less than 0.
+    axes.set_xlim(min(0.0, *costs), 1.5 * max(costs) if max(costs) > EQUAL else 1.0)
+    axes.set_xlabel(f"cost {cost_symbol(compared.beta, compared.gamma)} (bits)")
     axes.grid(axis="x", color=GRID, linewidth=0.6)
 
 
@@ -151,7 +151,7 @@ def _draw_plane(axes: Axes, compared: Comparison, found: Sequence[Row]) -> NDArr
             "fontsize": _SMALL,
         }
         axes.annotate("nothing\nis kept", (1.0, everything), (4, 0), textcoords="offset points", **words)
-    if compared.best is not None:
+    if compared.best is not None and compared.gamma == 0.0:
         _draw_equal_cost(axes, _cost(compared.best), compared.beta, (low[0], high[0]))
     axes.set_xlabel(r"lumpability $C_L$ (bits)")
     axes.set_ylabel(r"predictability $C_P$ (bits)")

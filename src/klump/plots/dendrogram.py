@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from klump.errors import InvalidArgumentError
-from klump.plots.figure import FAILED, PALETTE, TEXT, new_figure, tidy
+from klump.plots.figure import FAILED, PALETTE, TEXT, cost_symbol, new_figure, tidy
 from klump.search.method import EQUAL
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def dendrogram(tree: AggregationTree, n_states: int | None = None) -> Figure:
     _draw_branches(axes, tree, drawn, colours)
     _draw_cut(axes, linkage[:, 2], n_states)
     _draw_names(axes, names, [colours[leaf] for leaf in drawn["leaves"]])
-    cost = "I(X1;X2) - I(X2;Y1)" if tree.is_relaxed else rf"the cost at $\beta$ = {tree.beta:g}"
+    cost = "I(X1;X2) - I(X2;Y1)" if tree.is_relaxed else f"the cost {cost_symbol(tree.beta, tree.gamma)}"
     axes.set_ylabel(f"added to {cost} (bits)")
     if len(names) < tree.original.n_states:
         axes.set_xlabel("in brackets: number of states")

@@ -44,6 +44,17 @@ def save(figure: Figure, path: str | PathLike[str]) -> None:
         raise FileFormatError(f"{path}: cannot be written: {error.strerror or error}") from error
 
 
+def cost_symbol(beta: float | None, gamma: float) -> str:
+    r"""Write the cost as a formula; without a beta, for beta in general.
+
+    >>> cost_symbol(0.5, 0.0), cost_symbol(None, 0.2)
+    ('$C_{0.5}$', '$C_{\\\\beta} + 0.2\\\\,C_G$')
+    """
+    name = r"\beta" if beta is None else f"{beta:g}"
+    generated = rf" + {gamma:g}\,C_G" if gamma > 0.0 else ""
+    return f"$C_{{{name}}}{generated}$"
+
+
 def tidy(axes: Axes) -> None:
     """Take away what distracts."""
     axes.set_axisbelow(True)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from klump.chain.wording import counted
-from klump.plots.figure import GRID, PALETTE, TEXT, new_figure, tidy
+from klump.plots.figure import GRID, PALETTE, TEXT, cost_symbol, new_figure, tidy
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -29,7 +29,7 @@ def grid(found: AggregationGrid) -> Figure:
     left, right = figure.subplots(1, 2)
     order = np.argsort(found.n_states)
     _draw(left, found, order, found.costs)
-    left.set_ylabel(r"cost $C_\beta$ (bits)")
+    left.set_ylabel(f"cost {cost_symbol(None, found.gamma)} (bits)")
     _draw(right, found, order, 100.0 * found.kept)
     right.set_ylabel("kept (% of $I(X_1;X_2)$)")
     right.set_ylim(0.0, 100.0)
@@ -43,7 +43,7 @@ def grid(found: AggregationGrid) -> Figure:
         handles = left.get_lines()
         figure.legend(handles=handles, loc="outside lower center", ncols=min(6, len(handles)), frameon=False)
     else:
-        left.set_ylabel(rf"cost $C_{{{found.betas[0]:g}}}$ (bits)")
+        left.set_ylabel(f"cost {cost_symbol(found.betas[0], found.gamma)} (bits)")
     return figure
 
 

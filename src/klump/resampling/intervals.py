@@ -62,8 +62,8 @@ class Posterior:
 
     @cached_property
     def costs(self) -> NDArray[np.float64]:
-        """Cost of the groups in each sample, at the estimate's beta, in bits."""
-        return np.array([costs.at(self.estimate.beta) for costs in self.sampled_costs])
+        """Cost of the groups in each sample, at the estimate's beta and gamma, in bits."""
+        return np.array([costs.at(self.estimate.beta, self.estimate.gamma) for costs in self.sampled_costs])
 
     @cached_property
     def kept(self) -> NDArray[np.float64]:
@@ -82,7 +82,7 @@ class Posterior:
         return interval(self.masses, level)
 
     def cost_interval(self, level: float = 0.95) -> Interval:
-        """Interval of the cost of the groups, at the estimate's beta.
+        """Interval of the cost of the groups, at the estimate's beta and gamma.
 
         Noise looks like structure that the groups miss: the estimate lies above the truth, and the samples lie above
         the estimate by about as much. So the samples are reflected at the estimate.

@@ -98,6 +98,7 @@ def bootstrap(
     n_states: int,
     beta: float = 0.5,
     *,
+    gamma: float = 0.0,
     n_samples: int = 100,
     method: str = "auto",
     n_init: int = 20,
@@ -118,7 +119,7 @@ def bootstrap(
     ----------
     counts, prior, states, restrict
         As in :func:`posterior`.
-    n_states, beta
+    n_states, beta, gamma
         What to aggregate to, as in :func:`klump.aggregate`.
     n_samples
         How many chains are drawn and aggregated. It takes as many times as long as a single aggregation.
@@ -144,7 +145,7 @@ def bootstrap(
     Bootstrap(3 states in 2 groups, 20 samples, mean agreement 1.000)
     """
     checked_numbered_method(method)
-    options = Options(n_init, checked_seed(random_state), n_jobs)
+    options = Options(n_init, checked_seed(random_state), n_jobs, gamma=gamma)
     chain, draws = counted_chain(counts, states, prior, restrict, options.random_state)
     task = options.task(chain, n_states, checked_beta(beta), method)
     _check(n_samples, task.n_groups, progress)

@@ -67,7 +67,7 @@ class Bootstrap:
     @cached_property
     def costs(self) -> NDArray[np.float64]:
         """Cost of each sample's own aggregation, in bits."""
-        return np.array([costs.at(self.estimate.beta) for costs in self.sampled_costs])
+        return np.array([costs.at(self.estimate.beta, self.estimate.gamma) for costs in self.sampled_costs])
 
     @cached_property
     def kept(self) -> NDArray[np.float64]:

@@ -1,9 +1,9 @@
 """``"agglomerative"``: merge the two groups whose merger costs least, from single states to one group.
 
-``"agglomerative"`` merges by the true cost at the target beta (at beta = 1/2 this is Vidyasagar's aggregation).
+``"agglomerative"`` merges by the true cost of the target objective (at beta = 1/2 this is Vidyasagar's aggregation).
 ``"agglomerative-relaxed"`` is the method of Geiger et al.: it merges by the bound I(X1;X2) - I(X2;Y1) of the cost of
 lumpability, which is the agglomerative information bottleneck with the roles of X1 and X2 exchanged; its answer is
-scored at the target beta like any other.
+scored by the target objective like any other.
 
 The whole way from all groups to one is recorded: see :class:`klump.AggregationTree`. Greedy merging needs a number for
 each pair of groups, so a large chain must be given to it in groups (``initial``).
@@ -20,7 +20,9 @@ from scipy import sparse
 from klump.chain import MarkovChain
 from klump.errors import InvalidArgumentError
 from klump.search.descent import cost_of, scored
+from klump.search.kernels.tables import Weights
 from klump.search.method import Found, Labels, Record, Task
+from klump.search.objective import Objective
 
 Floats = NDArray[np.float64]
 
@@ -31,7 +33,7 @@ _CHUNK, _PAIRS = 50, 100_000
 
 
 def agglomerative(task: Task) -> Found:
-    """Merge greedily by the cost at the task's beta."""
+    """Merge greedily by the cost of the task's objective."""
     return _merged(task, relaxed=False)
 
 
@@ -64,11 +66,11 @@ def groups_after(pairs: NDArray[np.int64], steps: int) -> Labels:
 def merge_tree(task: Task, *, relaxed: bool) -> Record:
     """Merge states, or the groups of the initial map, down to one; write down every merger and what it cost."""
     leaf = np.arange(task.chain.n_states, dtype=np.int32) if task.initial is None else task.initial
-    beta = 1.0 if relaxed else task.beta
+    weights = Objective(1.0).weights if relaxed else task.objective.weights
     count = int(leaf.max()) + 1
-    _check_room(task.chain, count, beta)
+    _check_room(task.chain, count, weights)
     joint = task.chain.joint.T if relaxed else task.chain.joint
-    merging = Merging(joint, task.chain.stationary_distribution, leaf, beta)
+    merging = Merging(joint, task.chain.stationary_distribution, leaf, weights)
     cost = cost_of(task, leaf)
     for left in range(count - _CHUNK, -_CHUNK, -_CHUNK):
         merging.run(max(left, 1))
@@ -86,9 +88,9 @@ def merge_tree(task: Task, *, relaxed: bool) -> Record:
     )
 
 
-def _check_room(chain: MarkovChain, count: int, beta: float) -> None:
-    by_pair = 4 if beta == 1.0 else 4 + 2 * (8 + 4)
-    by_state = 0 if beta == 0.5 else 8 + 4
+def _check_room(chain: MarkovChain, count: int, weights: Weights) -> None:
+    by_pair = 4 if weights.flow == 0.0 else 4 + 2 * (8 + 4)
+    by_state = 0 if weights.into == 0.0 else 8 + 4
     needed = count * (count * by_pair + chain.n_states * by_state)
     if needed > _ROOM:
         raise InvalidArgumentError(
@@ -100,17 +102,17 @@ def _check_room(chain: MarkovChain, count: int, beta: float) -> None:
 class Merging:
     """Groups that are merged step by step; ``pairs`` and ``prices`` tell of the steps done."""
 
-    def __init__(self, joint: Any, mu: Floats, leaf: Labels, beta: float) -> None:
+    def __init__(self, joint: Any, mu: Floats, leaf: Labels, weights: Weights) -> None:
         from klump.search.kernels.merging import Groups
 
         count = int(leaf.max()) + 1
-        self.weight_into, self.weight_flow = 1.0 - 2.0 * beta, beta - 1.0
+        self.weight_into, self.weight_flow = weights.into, -weights.flow
         self.pairs = np.zeros((count - 1, 2), dtype=np.int64)
         self.prices = np.zeros(count - 1)
         self.priced = 0
         to_groups = _by_group(joint, leaf, count)
-        into = np.zeros((count, 0)) if beta == 0.5 else _dense(to_groups.T)
-        back = np.zeros((0, 0)) if beta == 1.0 else _dense(_by_group(to_groups.T, leaf, count))
+        into = np.zeros((count, 0)) if weights.into == 0.0 else _dense(to_groups.T)
+        back = np.zeros((0, 0)) if weights.flow == 0.0 else _dense(_by_group(to_groups.T, leaf, count))
         flow = back.T.copy()
         self.groups = Groups(
             into,
@@ -128,7 +130,7 @@ class Merging:
             np.arange(count),
             np.array([count]),
         )
-        self._bound(single_states=count == len(leaf) and beta < 1.0)
+        self._bound(single_states=count == len(leaf) and weights.flow > 0.0)
 
     def _bound(self, *, single_states: bool) -> None:
         """Bound all prices, so many at a time that Ctrl-C is heard."""

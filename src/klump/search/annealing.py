@@ -11,6 +11,7 @@ import numpy as np
 
 from klump.search.descent import descend
 from klump.search.method import Found, Task
+from klump.search.objective import Objective
 from klump.search.sequential import best_descent
 
 _KEY = 2
@@ -32,22 +33,23 @@ def schedule(betas: Sequence[float], step: float) -> list[float]:
 
 
 def annealing_path(task: Task, betas: Sequence[float]) -> list[Found]:
-    """One annealing run; what it found at each of the betas (which must decrease)."""
-    first = best_descent(task, 1.0, _KEY)
-    steps = schedule(betas, task.step)
+    """One annealing run; what it found at each of the betas (which must decrease).
+
+    Algorithm 1 runs once at each beta of the schedule, the first time at beta = 1 from the start map.
+    """
+    first, *later = (Objective(beta, task.gamma) for beta in schedule(betas, task.step))
+    path = [best_descent(task, first, _KEY)]
     found, traces = descend(
         task.problem,
-        first.labels,
+        path[0].labels,
         task.n_groups,
-        steps,
+        later,
         np.arange(task.chain.n_states),
         max_sweeps=task.max_sweeps,
         allow_empty=task.allow_empty,
     )
+    for objective, labels, trace in zip(later, found, traces, strict=True):
+        costs = tuple((trace + task.offset(objective)).tolist())
+        path.append(Found(labels, costs[-1], costs, path[0].interrupted))
     wanted = set(betas)
-    path = []
-    for beta, labels, trace in zip(steps, found, traces, strict=True):
-        if beta in wanted:
-            cost = tuple((trace + task.offset(beta)).tolist())
-            path.append(Found(labels, cost[-1], cost, first.interrupted))
-    return path
+    return [each for each, step in zip(path, [first, *later], strict=True) if step.beta in wanted]

@@ -1,4 +1,4 @@
-"""Algorithm 1 from given labels, at a sequence of betas: the step that all methods share."""
+"""Algorithm 1 from given labels, for a sequence of objectives: the step that all methods share."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from klump import information
 from klump.chain import MarkovChain
 from klump.search.kernels.tables import Problem
 from klump.search.method import Found, Labels, Record, Task
+from klump.search.objective import Objective
 from klump.search.problem import make_table, make_work
 
 # A move must lower the cost by more than the rounding of the sums it is computed from.
@@ -24,22 +25,22 @@ def descend(
     problem: Problem,
     labels: Labels,
     n_groups: int,
-    betas: Sequence[float],
+    objectives: Sequence[Objective],
     order: NDArray[np.int64],
     *,
     max_sweeps: int,
     allow_empty: bool = False,
     exchange: bool = False,
 ) -> tuple[list[Labels], list[NDArray[np.float64]]]:
-    """Sweep until nothing moves at each beta in turn; the labels and the trace (up to a constant) of each."""
+    """Sweep until nothing moves for each objective in turn; the labels and the trace (up to a constant) of each."""
     from klump.search.kernels import descent as kernels
 
     table, work = make_table(problem, labels, n_groups), make_work(n_groups)
     found, traces = [], []
-    for beta in betas:
+    for objective in objectives:
         trace = np.zeros(max_sweeps + 1)
         done = kernels.descend(
-            problem, table, work, float(beta), order, TOLERANCE, allow_empty, exchange, trace
+            problem, table, work, objective.weights, order, TOLERANCE, allow_empty, exchange, trace
         )
         found.append(table.labels.copy())
         traces.append(trace[: done + 1])
@@ -47,35 +48,39 @@ def descend(
 
 
 def cost_of(task: Task, labels: Labels) -> float:
-    """Cost of labels, in any number of groups, at the task's beta."""
+    """Cost of labels, in any number of groups, by the task's objective."""
     from klump.search.kernels import descent as kernels
 
     k = int(labels.max()) + 1
     if k > _MANY_GROUPS:
-        return _cost_by_definition(task.chain, labels, task.beta)
+        return _cost_by_definition(task.chain, labels, task.objective)
     table = make_table(task.problem, labels, k)
-    return combined(kernels.build(task.problem, table), task.beta) + task.offset(task.beta)
+    return combined(kernels.build(task.problem, table), task.objective) + task.offset(task.objective)
 
 
-def _cost_by_definition(chain: MarkovChain, labels: Labels, beta: float) -> float:
+def _cost_by_definition(chain: MarkovChain, labels: Labels, objective: Objective) -> float:
     n = chain.n_states
     weights = sparse.csr_array((np.ones(n), (np.arange(n), labels)))
     joint = chain.joint @ weights
     kept = information.mutual_information(weights.T @ joint)
-    lumpability = information.mutual_information(joint) - kept
-    return (1.0 - 2.0 * beta) * lumpability + beta * (chain.redundancy_rate - kept)
+    from_states = information.mutual_information(joint)  # I(X1;Y2)
+    entropy = information.entropy(chain.stationary_distribution @ weights)
+    beta, gamma = objective.beta, objective.gamma
+    cost = (1.0 - 2.0 * beta) * (from_states - kept) + beta * (chain.redundancy_rate - kept)
+    return cost + (gamma * (chain.entropy_rate - entropy + from_states) if gamma > 0.0 else 0.0)
 
 
 def scored(task: Task, labels: Labels, record: Record | None = None) -> Found:
-    """What a method found that does not know its cost at the task's beta."""
+    """What a method found that does not know its cost by the task's objective."""
     cost = cost_of(task, labels)
     return Found(labels, cost, (cost,), record=record)
 
 
-def combined(sums: tuple[float, float, float], beta: float) -> float:
+def combined(sums: tuple[float, float, float], objective: Objective) -> float:
     """Cost, up to a constant, from sum f(A), sum f(B) and sum f(nu)."""
     into, flow, nu = sums
-    return float((1.0 - 2.0 * beta) * into - (1.0 - beta) * flow + nu)
+    weights = objective.weights
+    return float(weights.into * into - weights.flow * flow + nu)
 
 
 def random_labels(n_states: int, n_groups: int, rng: np.random.Generator, *, allow_empty: bool) -> Labels:

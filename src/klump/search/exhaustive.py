@@ -21,7 +21,7 @@ def exhaustive(task: Task) -> Found:
     joint = np.array(joint.toarray() if sparse.issparse(joint) else joint)
     labels, most, best = (np.zeros(n, dtype=np.int64) for _ in range(3))
     mu = task.chain.stationary_distribution.copy()
-    cheapest(joint, mu, task.beta, EQUAL, labels, most, np.zeros((n + k + 1, k)), best)
+    cheapest(joint, mu, task.objective.weights, EQUAL, labels, most, np.zeros((n + k + 1, k)), best)
     found = scored(task, best.astype(np.int32))
     try:
         task.report(1, 1, found.cost)

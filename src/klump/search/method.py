@@ -17,6 +17,7 @@ from klump import information
 from klump.chain import MarkovChain
 from klump.search.cluster import Held, Packed, active_client, call_together, unwarned
 from klump.search.kernels.tables import Problem
+from klump.search.objective import Objective
 from klump.search.problem import make_problem
 
 Labels = NDArray[np.int32]
@@ -28,7 +29,7 @@ EQUAL = 1e-12
 
 @dataclass(frozen=True)
 class Task:
-    """A chain, a number of groups and a beta, with everything that steers a search.
+    """A chain, a number of groups and an objective, with everything that steers a search.
 
     All values are validated before a task is made.
     """
@@ -44,6 +45,7 @@ class Task:
     step: float = 0.1
     allow_empty: bool = False
     tolerance: float = 1e-10
+    gamma: float = 0.0
     progress: Progress | None = field(default=None, compare=False)
     held: Held = field(default_factory=Held, compare=False, repr=False)
 
@@ -53,14 +55,20 @@ class Task:
         return make_problem(self.chain)
 
     @cached_property
-    def _offset(self) -> tuple[float, float]:
-        mu = self.chain.stationary_distribution
-        return self.chain.redundancy_rate, float(np.sum(information.xlog2x(mu)))
+    def objective(self) -> Objective:
+        """The cost to minimise."""
+        return Objective(self.beta, self.gamma)
 
-    def offset(self, beta: float) -> float:
-        """Constant that the kernels leave out of C_beta."""
-        redundancy, entropy = self._offset
-        return beta * redundancy - (1.0 - 2.0 * beta) * entropy
+    @cached_property
+    def _sum_f_mu(self) -> float:
+        return float(np.sum(information.xlog2x(self.chain.stationary_distribution)))
+
+    def offset(self, objective: Objective) -> float:
+        """Constant that the kernels leave out of the cost: beta I(X1;X2) + gamma H(X2|X1) - weights.into sum f(mu)."""
+        constant = objective.beta * self.chain.redundancy_rate - objective.weights.into * self._sum_f_mu
+        if objective.gamma > 0.0:
+            constant += objective.gamma * self.chain.entropy_rate
+        return constant
 
     def rng(self, *key: int) -> np.random.Generator:
         """Random numbers that depend on the seed and the key alone, not on who asks first."""

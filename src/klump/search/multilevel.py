@@ -1,7 +1,7 @@
 """Search on large chains: more groups than asked for, merged back to k, again and again.
 
-Used by ``"auto"`` where a sweep is too dear for dozens of starts. Searches at beta = 1/2 first: below it, poor starts
-collapse to a trivial answer, and sweeps there are the cheapest. The target comes in the end.
+Used by ``"auto"`` where a sweep is too dear for dozens of starts. Searches at beta = 1/2 without gamma first: below it,
+poor starts collapse to a trivial answer, and sweeps there are the cheapest. The target objective comes last.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from klump.search.descent import TOLERANCE, combined, random_labels, without_emp
 from klump.search.embedding import embedded, within_groups
 from klump.search.kernels.tables import Problem, Table
 from klump.search.method import EQUAL, Found, Labels, Task, best_until_interrupted, better
+from klump.search.objective import MIDDLE, Objective
 from klump.search.problem import make_problem, make_table, make_work
 
 _KEY = 6
@@ -30,7 +31,6 @@ _LEAST_PATIENCE, _MOST_PATIENCE, _PATIENT, _CYCLES = 2, 10, 50_000_000, 4
 _SPLITTABLE = 5_000_000
 # A cycle was worth it if the cost fell by more than this share; after a larger change the first start is not trusted.
 _GAIN, _UNSURE = 1e-5, 1e-4
-_MIDDLE = 0.5
 # A search has settled when less than this share of the states moves.
 _SETTLED = 0.002
 _MOST_GROUPS = 3000
@@ -92,7 +92,7 @@ class _Search:
             current = self._kept(better(current, self._cycled(current, next(splits), rng)))
             in_vain = 0 if before - current.cost > _GAIN * before + EQUAL else in_vain + 1
         for labels in [current.labels, *self._starts_at_target(rng)]:
-            settled = self._settle(labels, self.task.beta, to_the_end=True)
+            settled = self._settle(labels, self.task.objective, to_the_end=True)
             assert self.best is not None
             if settled.cost <= self.best.cost + EQUAL:
                 self.best = self._in_order_of_chain(settled)
@@ -123,19 +123,19 @@ class _Search:
     def _drawn(self, n_groups: int, rng: np.random.Generator) -> Labels:
         """Random groups, swept a few times as the bottleneck likes it."""
         labels = random_labels(self.task.chain.n_states, n_groups, rng, allow_empty=False)
-        return self._swept(labels, n_groups, 1.0, sweeps=_DRAWN_SWEEPS)[0].labels
+        return self._swept(labels, n_groups, Objective(1.0), sweeps=_DRAWN_SWEEPS)[0].labels
 
     def _starts_at_target(self, rng: np.random.Generator) -> Iterator[Labels]:
         """Starts for which beta = 1/2 would be a detour: what chance finds above, and next to nothing below."""
         from klump.search.kernels import descent as kernels
 
-        n, k, beta = self.task.chain.n_states, self.k, self.task.beta
-        if beta > _MIDDLE:
+        n, k, weights = self.task.chain.n_states, self.k, self.task.objective.weights
+        if weights.into < 0.0:
             yield self._drawn(k, rng)
-        elif beta < _MIDDLE and n * k <= _SPLITTABLE:
+        elif weights.into > 0.0 and n * k <= _SPLITTABLE:
             table = make_table(self._problem, np.zeros(n), k)
             kernels.build(self._problem, table)
-            kernels.split_off(self._problem, table, make_work(k), beta)
+            kernels.split_off(self._problem, table, make_work(k), weights)
             yield table.labels
 
     def _cycled(
@@ -178,9 +178,9 @@ class _Search:
         halves = (2 * labels + rng.integers(0, 2, labels.size)).astype(np.int32)
         table = make_table(self._problem, halves, 2 * self.k)
         kernels.build(self._problem, table)
-        work = make_work(2 * self.k)
+        work, weights = make_work(2 * self.k), Objective(1.0).weights
         for _ in range(_PAIR_SWEEPS):
-            kernels.sweep(self._problem, table, work, 1.0, table.everyone, TOLERANCE, True, True)
+            kernels.sweep(self._problem, table, work, weights, table.everyone, TOLERANCE, True, True)
         return table.labels
 
     def _merged(self, labels: Labels, sweeps: int = _FREE_SWEEPS) -> Labels:
@@ -188,18 +188,24 @@ class _Search:
         more = int(labels.max()) + 1
         if more <= self.k:
             return labels
-        table = self._swept(labels, more, _MIDDLE, sweeps=sweeps)[0]
+        table = self._swept(labels, more, MIDDLE, sweeps=sweeps)[0]
         flow, nu = table.flow.mass[more : 2 * more, :more], table.nu[0, :more]
-        merging = Merging(flow, nu, np.arange(more, dtype=np.int32), _MIDDLE)
+        merging = Merging(flow, nu, np.arange(more, dtype=np.int32), MIDDLE.weights)
         merging.run(self.k)
         return groups_after(merging.pairs, more - self.k)[table.labels]
 
-    def _settle(self, labels: Labels, beta: float = _MIDDLE, *, to_the_end: bool = False) -> Found:
-        table, trace = self._swept(labels, self.k, beta, to_the_end=to_the_end)
+    def _settle(self, labels: Labels, objective: Objective = MIDDLE, *, to_the_end: bool = False) -> Found:
+        table, trace = self._swept(labels, self.k, objective, to_the_end=to_the_end)
         return Found(table.labels.copy(), trace[-1], tuple(trace))
 
     def _swept(
-        self, labels: Labels, k: int, beta: float, *, sweeps: float = np.inf, to_the_end: bool = False
+        self,
+        labels: Labels,
+        k: int,
+        objective: Objective,
+        *,
+        sweeps: float = np.inf,
+        to_the_end: bool = False,
     ) -> tuple[Table, list[float]]:
         """Sweep until few states move, or as often as said; or until a sweep over all states proves that none does.
 
@@ -207,39 +213,40 @@ class _Search:
         """
         from klump.search.kernels import descent as kernels
 
-        task, n = self.task, labels.size
-        queue = not self._problem.columns.size
-        table, work = make_table(self._problem, labels, k, lists=beta != _MIDDLE, queue=queue), make_work(k)
+        task, n, weights = self.task, labels.size, objective.weights
+        queue, lists = not self._problem.columns.size, weights.into != 0.0
+        table, work = make_table(self._problem, labels, k, lists=lists, queue=queue), make_work(k)
         everyone = order = table.everyone
-        cost = combined(kernels.build(self._problem, table), beta) + task.offset(beta)
+        offset = task.offset(objective)
+        cost = combined(kernels.build(self._problem, table), objective) + offset
         trace, stale, budget = [cost], 0, min(sweeps, task.max_sweeps) * n
         while 2 * budget > order.size:
             budget -= order.size
             table.waiting[:] = 0
-            moves, change = kernels.sweep(self._problem, table, work, beta, order, TOLERANCE, False, False)
+            moves, change = kernels.sweep(self._problem, table, work, weights, order, TOLERANCE, False, False)
             stale += moves
             cost += change
             if stale >= n:  # so that rounding cannot pile up
-                cost, stale = combined(kernels.build(self._problem, table), beta) + task.offset(beta), 0
+                cost, stale = combined(kernels.build(self._problem, table), objective) + offset, 0
             trace.append(cost)
             proven = moves == 0 and order.size == n
             if proven or (moves < _SETTLED * n and not to_the_end):
                 break
-            if beta != _MIDDLE:
+            if lists:
                 kernels.call_siblings(self._problem, table)
             order = np.flatnonzero(table.waiting) if queue and moves else everyone
         if to_the_end:
-            trace[-1] = combined(kernels.build(self._problem, table), beta) + task.offset(beta)
+            trace[-1] = combined(kernels.build(self._problem, table), objective) + offset
         return table, trace
 
     def _kept(self, found: Found) -> Found:
         """Remember the best by the target's cost."""
         from klump.search.kernels import descent as kernels
 
-        beta, at_target = self.task.beta, found
-        if beta != _MIDDLE:
+        objective, at_target = self.task.objective, found
+        if objective != MIDDLE:
             table = make_table(self._problem, found.labels, self.k)
-            cost = combined(kernels.build(self._problem, table), beta) + self.task.offset(beta)
+            cost = combined(kernels.build(self._problem, table), objective) + self.task.offset(objective)
             at_target = replace(found, cost=cost, trace=(cost,))
         if self.best is None or at_target.cost < self.best.cost - EQUAL:
             self.best = self._in_order_of_chain(at_target)

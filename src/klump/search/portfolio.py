@@ -20,6 +20,7 @@ from klump.search.exhaustive import exhaustive, n_partitions
 from klump.search.kernels.tables import Problem
 from klump.search.method import EQUAL, Found, Labels, Method, Task, best_until_interrupted, better, run_all
 from klump.search.multilevel import explored, multilevel
+from klump.search.objective import MIDDLE, Objective
 from klump.search.problem import make_table, make_work
 from klump.search.sequential import sequential
 from klump.search.spectral import spectral
@@ -67,19 +68,21 @@ class Ingredients:
     embeddings: Embeddings
     powers: tuple[Problem, ...]
     n_groups: int
-    beta: float
+    objective: Objective
     step: float
     max_sweeps: int
     offset: float
     seed: int
 
-    def settle(self, labels: Labels, rng: np.random.Generator, betas: list[float] | None = None) -> Found:
-        """Local search in random order, at the betas given (last the target)."""
+    def settle(
+        self, labels: Labels, rng: np.random.Generator, objectives: list[Objective] | None = None
+    ) -> Found:
+        """Local search in random order, for the objectives given (last the target)."""
         found, traces = descend(
             self.problem,
             labels,
             self.n_groups,
-            betas or [self.beta],
+            objectives or [self.objective],
             rng.permutation(self.problem.mu.size),
             max_sweeps=self.max_sweeps,
             exchange=True,
@@ -92,8 +95,9 @@ def sweep_cost(task: Task) -> float:
     """Estimate the logarithms of one sweep."""
     n, k = task.chain.n_states, task.n_groups
     transitions = task.chain.n_transitions
-    into = 0 if task.beta == 0.5 else transitions * k
-    between = 0 if task.beta == 1.0 else 3 * n * min(k, max(1, transitions // n)) * k
+    weights = task.objective.weights
+    into = 0 if weights.into == 0.0 else transitions * k
+    between = 0 if weights.flow == 0.0 else 3 * n * min(k, max(1, transitions // n)) * k
     return into + between + transitions
 
 
@@ -110,13 +114,13 @@ def effort(task: Task) -> Effort:
         rounds=rounds,
         starts=starts // rounds,
         failures=int(np.clip(share / 100, 3, 40)),
-        confirmations=_confirmations(task.beta) if task.chain.n_states > _TINY else starts,
+        confirmations=_confirmations(task.objective) if task.chain.n_states > _TINY else starts,
     )
 
 
-def _confirmations(beta: float) -> int:
+def _confirmations(objective: Objective) -> int:
     """How many starts must lead to the best answer: below beta = 1/2 more, because many lead to the same wrong one."""
-    return _CONFIRMATIONS + round(2 * _CONFIRMATIONS * max(0.0, 0.5 - beta))
+    return _CONFIRMATIONS + round(_CONFIRMATIONS * min(1.0, max(0.0, objective.weights.into)))
 
 
 def portfolio(task: Task) -> Found:
@@ -131,7 +135,7 @@ def portfolio(task: Task) -> Found:
     if task.chain.is_sparse and not _is_affordable(task):
         found, is_sure = explored(task)
         # What is plain at beta = 1/2 and above need not be so below.
-        return found if is_sure and task.beta >= 0.5 else search(task, found)
+        return found if is_sure and not task.objective.traps_poor_starts else search(task, found)
     return search(task)
 
 
@@ -149,8 +153,8 @@ def search(task: Task, known: Found | None = None) -> Found:
 
 def _only_answer(task: Task) -> Found:
     labels = np.arange(task.chain.n_states, dtype=np.int32) % task.n_groups
-    found, traces = descend(task.problem, labels, task.n_groups, [task.beta], np.arange(0), max_sweeps=1)
-    trace = tuple((traces[0] + task.offset(task.beta)).tolist())
+    found, traces = descend(task.problem, labels, task.n_groups, [task.objective], np.arange(0), max_sweeps=1)
+    trace = tuple((traces[0] + task.offset(task.objective)).tolist())
     task.report(1, 1, trace[-1])
     return Found(found[0], trace[-1], trace)
 
@@ -223,7 +227,7 @@ class _Search:
 
         Below beta = 1/2 that is less sure: there they are improved in earnest at once.
         """
-        in_earnest = round_number > 0 or self.task.beta < 0.5
+        in_earnest = round_number > 0 or self.task.objective.traps_poor_starts
         return self.effort.failures if in_earnest else max(3, self.effort.failures // 5)
 
     def _is_confirmed(self) -> bool:
@@ -262,10 +266,10 @@ def _ingredients(task: Task, *, with_embeddings: bool) -> Ingredients:
         embeddings,
         slow,
         task.n_groups,
-        task.beta,
+        task.objective,
         task.step,
         task.max_sweeps,
-        task.offset(task.beta),
+        task.offset(task.objective),
         task.seed,
     )
 
@@ -279,28 +283,29 @@ def _partition(labels: Labels) -> bytes:
 def start(ingredients: Ingredients, number: int) -> Found:
     """Start number so-and-so of the portfolio: spectral ones alternate with all others."""
     rng = np.random.default_rng([ingredients.seed, _KEY_START, 2, number])
-    n, k = ingredients.problem.mu.size, ingredients.n_groups
+    n, k, objective = ingredients.problem.mu.size, ingredients.n_groups, ingredients.objective
     turn, spectral = divmod(number, 2)
     if spectral and ingredients.embeddings.coordinates:
         which = turn % len(ingredients.embeddings.coordinates)
         return ingredients.settle(ingredients.embeddings.cluster(which, k, rng), rng)
-    if turn == 0 and ingredients.beta < 0.5:
+    if turn == 0 and objective.traps_poor_starts:
         return ingredients.settle(_split_off(ingredients), rng)
     if turn % 4 == 3:
         labels = random_labels(n, k, rng, allow_empty=False)
-        return ingredients.settle(labels, rng, schedule([ingredients.beta], ingredients.step))
+        betas = schedule([objective.beta], ingredients.step)
+        return ingredients.settle(labels, rng, [replace(objective, beta=beta) for beta in betas])
     # Below 1/2 poor starts are trapped, and sweeps at 1/2 are cheap: there first.
-    betas = [0.5, ingredients.beta] if ingredients.beta < 0.5 and turn % 4 else None
+    way = [MIDDLE, objective] if objective.traps_poor_starts and turn % 4 else None
     # What is nearly lumpable shows in the rows of P W, what is slow in its powers.
-    if ingredients.powers and (turn % 4 == 1 or (turn % 4 == 2 and ingredients.beta >= 0.5)):
-        which = turn // 2 if ingredients.beta >= 0.5 else turn // 4
+    if ingredients.powers and (turn % 4 == 1 or (turn % 4 == 2 and not objective.traps_poor_starts)):
+        which = turn // 4 if objective.traps_poor_starts else turn // 2
         labels = _settled_at_a_power(ingredients, random_labels(n, k, rng, allow_empty=False), which, rng)
-        return ingredients.settle(labels, rng, betas)
+        return ingredients.settle(labels, rng, way)
     if turn % 4 == 1:
-        return ingredients.settle(random_labels(n, k, rng, allow_empty=False), rng, betas)
+        return ingredients.settle(random_labels(n, k, rng, allow_empty=False), rng, way)
     matrix = ingredients.transition_matrix
     labels = by_rows(lambda W: np.asarray(matrix @ W), ingredients.problem.mu, k, rng)
-    return ingredients.settle(labels, rng, betas)
+    return ingredients.settle(labels, rng, way)
 
 
 def _settled_at_a_power(
@@ -312,7 +317,7 @@ def _settled_at_a_power(
         problem,
         labels,
         ingredients.n_groups,
-        [max(ingredients.beta, 0.5)],
+        [MIDDLE if ingredients.objective.traps_poor_starts else ingredients.objective],
         rng.permutation(problem.mu.size),
         max_sweeps=ingredients.max_sweeps,
     )
@@ -326,7 +331,7 @@ def _split_off(ingredients: Ingredients) -> Labels:
     k = ingredients.n_groups
     table = make_table(ingredients.problem, np.zeros(ingredients.problem.mu.size), k)
     kernels.build(ingredients.problem, table)
-    kernels.split_off(ingredients.problem, table, make_work(k), ingredients.beta)
+    kernels.split_off(ingredients.problem, table, make_work(k), ingredients.objective.weights)
     return table.labels
 
 

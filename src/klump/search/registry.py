@@ -24,6 +24,10 @@ METHODS: dict[str, Method] = {
     "exact": exact,
 }
 
+# Methods that minimise the cost of the objective, and so take a gamma; the others have a cost of their own.
+BY_COST: frozenset[str] = frozenset(
+    {"auto", "sequential", "annealing", "spectral", "agglomerative", "stochastic"}
+)
 # Methods that find out themselves how many groups there are: they are asked without a number.
 FINDS_NUMBER: frozenset[str] = frozenset({"exact"})
 # Methods that merge groups: what they start from may have more groups than asked for.

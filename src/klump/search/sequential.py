@@ -1,4 +1,4 @@
-"""``"sequential"``: Algorithm 1 of the paper from random maps (or a given one), at the target beta.
+"""``"sequential"``: Algorithm 1 of the paper from random maps (or a given one), by the target objective.
 
 States are visited in their own order. A state moves only if that lowers the cost by more than rounding, to
 the cheapest group, the one with the lowest number among equals; so a tie never moves a state.
@@ -11,38 +11,39 @@ import numpy as np
 from klump.search.descent import cost_of, descend, random_labels
 from klump.search.kernels.tables import Problem
 from klump.search.method import Found, Labels, Task, best_until_interrupted, better, run_all
+from klump.search.objective import Objective
 
 _KEY = 1
 
 
 def sequential(task: Task) -> Found:
-    """Best of ``n_init`` descents at the target beta; of one if an initial map is given."""
-    return best_descent(task, task.beta, _KEY)
+    """Best of ``n_init`` descents by the target objective; of one if an initial map is given."""
+    return best_descent(task, task.objective, _KEY)
 
 
-def best_descent(task: Task, beta: float, key: int) -> Found:
-    """Restart Algorithm 1 at some beta and keep the best."""
-    return best_until_interrupted(_Restarts(task, beta, key))
+def best_descent(task: Task, objective: Objective, key: int) -> Found:
+    """Restart Algorithm 1 for some objective and keep the best."""
+    return best_until_interrupted(_Restarts(task, objective, key))
 
 
 class _Restarts:
-    def __init__(self, task: Task, beta: float, key: int) -> None:
-        self.task, self.beta, self.key = task, beta, key
+    def __init__(self, task: Task, objective: Objective, key: int) -> None:
+        self.task, self.objective, self.key = task, objective, key
         self.best: Found | None = None
 
     def run(self) -> None:
-        task, beta = self.task, self.beta
+        task, objective = self.task, self.objective
         starts = 1 if task.initial is not None else task.n_init
-        fixed = (task.n_groups, beta, task.max_sweeps, task.allow_empty, task.offset(beta))
+        fixed = (task.n_groups, objective, task.max_sweeps, task.allow_empty, task.offset(objective))
         calls = ((task.problem, _start(task, self.key, number), *fixed) for number in range(starts))
         for done, found in enumerate(run_all(task, _descent, calls), start=1):
             self.best = better(self.best, found)
-            task.report(done, starts, _cost_at_target(task, self.best, beta))
+            task.report(done, starts, _cost_at_target(task, self.best, objective))
 
 
-def _cost_at_target(task: Task, found: Found, beta: float) -> float:
-    """Who watches wants the cost at the task's own beta."""
-    if task.progress is None or beta == task.beta:
+def _cost_at_target(task: Task, found: Found, objective: Objective) -> float:
+    """Cost by the task's own objective, which progress shows."""
+    if task.progress is None or objective == task.objective:
         return found.cost
     return cost_of(task, found.labels)
 
@@ -58,14 +59,14 @@ def _descent(
     problem: Problem,
     labels: Labels,
     n_groups: int,
-    beta: float,
+    objective: Objective,
     max_sweeps: int,
     allow_empty: bool,
     offset: float,
 ) -> Found:
     order = np.arange(problem.mu.size)
     found, traces = descend(
-        problem, labels, n_groups, [beta], order, max_sweeps=max_sweeps, allow_empty=allow_empty
+        problem, labels, n_groups, [objective], order, max_sweeps=max_sweeps, allow_empty=allow_empty
     )
     trace = tuple((traces[0] + offset).tolist())
     return Found(found[0], trace[-1], trace)

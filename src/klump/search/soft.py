@@ -2,11 +2,11 @@
 
 With A = J W, B = W' J W and nu = W' mu, up to a constant
 
-    C_beta(W) = (1 - 2 beta) sum f(A) - (1 - beta) sum f(B) + sum f(nu),    f(t) = t log2 t,
+    C(W) = into sum f(A) - flow sum f(B) + sum f(nu),    f(t) = t log2 t,  into = 1 - 2 beta + gamma,  flow = 1 - beta,
 
 and the slope along W[x, y], divided by mu[x], is
 
-    (1 - 2 beta) sum_i p(i|x) log2 A[i, y] - (1 - beta) sum_z (p(z|x) log2 B[y, z] + p'(z|x) log2 B[z, y]) + log2 nu[y]
+    into sum_i p(i|x) log2 A[i, y] - flow sum_z (p(z|x) log2 B[y, z] + p'(z|x) log2 B[z, y]) + log2 nu[y]
 
 with p(i|x) the law of the state before x, p(z|x) that of the group after x and p'(z|x) that of the group before x.
 """
@@ -23,6 +23,7 @@ from scipy import sparse
 from klump import information
 from klump.chain.validation import Matrix
 from klump.search.method import EQUAL, Labels
+from klump.search.objective import Objective
 
 Floats = NDArray[np.float64]
 
@@ -58,16 +59,17 @@ class SoftProblem:
 
     joint: Matrix
     mu: Floats
-    beta: float
+    objective: Objective
 
     def at(self, weights: Floats) -> Point:
         """Evaluate a map."""
         into = np.asarray(self.joint @ weights)
         flow = weights.T @ into
         masses = self.mu @ weights
-        cost = np.sum(information.xlog2x(masses)) - (1.0 - self.beta) * np.sum(information.xlog2x(flow))
-        if self.beta != 0.5:
-            cost += (1.0 - 2.0 * self.beta) * np.sum(information.xlog2x(into))
+        of_sums = self.objective.weights
+        cost = np.sum(information.xlog2x(masses)) - of_sums.flow * np.sum(information.xlog2x(flow))
+        if of_sums.into != 0.0:
+            cost += of_sums.into * np.sum(information.xlog2x(into))
         return Point(weights, into, flow, masses, float(cost))
 
     def slope(self, point: Point, blunt: float = 0.0) -> Floats:
@@ -77,11 +79,12 @@ class SoftProblem:
         lead to a group and are below ``blunt`` count as that much.
         """
         log_flow = _log2(point.flow)
-        slope = -(1.0 - self.beta) * (
+        of_sums = self.objective.weights
+        slope = -of_sums.flow * (
             point.into @ log_flow.T + np.asarray(self.joint.T @ point.weights) @ log_flow
         )
-        if self.beta != 0.5:
-            slope += (1.0 - 2.0 * self.beta) * np.asarray(
+        if of_sums.into != 0.0:
+            slope += of_sums.into * np.asarray(
                 self.joint.T @ _log2(np.maximum(point.into, blunt * self.mu[:, None]))
             )
         heavy = self.mu > _WEIGHTLESS
@@ -102,7 +105,7 @@ def descend_softly(problem: SoftProblem, weights: Floats, max_steps: int) -> tup
     """
     point = problem.at(weights)
     trace = [point.cost]
-    for blunt in _BLUNT if problem.beta < 0.5 else _BLUNT[-1:]:
+    for blunt in _BLUNT if problem.objective.traps_poor_starts else _BLUNT[-1:]:
         point, costs = _descend(problem, point, blunt, max_steps - len(trace) + 1)
         trace += costs
     return point, trace

@@ -48,6 +48,7 @@ class _Bisection:
 
     def __init__(self, task: Task) -> None:
         self.task = task
+        self.weights = task.objective.weights
         n = task.chain.n_states
         joint = task.chain.joint
         self.symmetric: Matrix = (
@@ -86,9 +87,9 @@ class _Bisection:
             self.signs[begin + negative - 1] = True
             mass = task.problem.mu[self.order[part]]
             self.price[part] = 0.0
-            if task.beta != 0.5:
+            if self.weights.into != 0.0:
                 cuts.into_sums(task.problem, self.order, begin, end, self.price)
-                self.price[part] *= 1.0 - 2.0 * task.beta
+                self.price[part] *= self.weights.into
             self.price[part] += _changes_of_mass(mass)
         self.price[end - 1] = np.inf
 
@@ -97,12 +98,12 @@ class _Bisection:
         from klump.search.kernels import cuts
 
         task, change = self.task, self.price.copy()
-        if task.beta != 1.0:
+        if self.weights.flow != 0.0:
             flow = np.zeros(change.size)
             cuts.flow_sums(
                 task.problem, self.labels, self.order, np.array(self.begin), np.array(self.size), flow
             )
-            change -= (1.0 - task.beta) * flow
+            change -= self.weights.flow * flow
         equal = change <= change.min() + EQUAL
         return int(np.argmax(equal & self.signs if (equal & self.signs).any() else equal))
 

@@ -21,6 +21,7 @@ import numpy as np
 from klump.search.descent import descend, random_labels
 from klump.search.kernels.tables import Problem
 from klump.search.method import EQUAL, Found, Labels, Task, best_until_interrupted, better, run_all
+from klump.search.objective import MIDDLE
 from klump.search.soft import Floats, SoftProblem, as_sparse, descend_softly, tidied
 
 _KEY = 6
@@ -87,9 +88,11 @@ class _Search:
             raise KeyboardInterrupt
         self.total = self.done + self.starts + _FOLLOWED
         ingredients = _ingredients(task, hard.labels)
-        if task.beta < 1.0:
+        # At beta = 1 without gamma no stochastic map is cheaper; without gamma no cost is below 0.
+        soft_may_win = task.beta < 1.0 or task.gamma > 0.0
+        if soft_may_win:
             self._take(ingredients.settle(_softened(hard.labels, task.n_groups, 1.0)))
-        if task.beta < 1.0 and self.best.cost > EQUAL:
+        if soft_may_win and (self.best.cost > EQUAL or task.gamma > 0.0):
             calls = ((ingredients, number) for number in range(self.starts))
             found = [self._take(each) for each in run_all(task, start, calls)]
             further = ((ingredients, each, self.more_steps) for each in _cheapest(found))
@@ -126,9 +129,9 @@ def follow(ingredients: Ingredients, found: Found, steps: int) -> Found:
 
 def _ingredients(task: Task, hard: Labels) -> Ingredients:
     chain = task.chain
-    soft = SoftProblem(chain.joint, chain.stationary_distribution, task.beta)
+    soft = SoftProblem(chain.joint, chain.stationary_distribution, task.objective)
     return Ingredients(
-        task.problem, soft, hard, task.n_groups, task.max_sweeps, task.offset(task.beta), task.seed
+        task.problem, soft, hard, task.n_groups, task.max_sweeps, task.offset(task.objective), task.seed
     )
 
 
@@ -147,14 +150,14 @@ def start(ingredients: Ingredients, number: int) -> Found:
     soft = ingredients.soft
     if kind == 1:
         weights = rng.dirichlet(np.ones(k), size=n)
-        if soft.beta < 0.5:  # there nearly all maps lead to the trivial one
-            settled, _ = descend_softly(replace(soft, beta=0.5), weights, _STEPS)
+        if soft.objective.traps_poor_starts:  # nearly all maps lead to the trivial one
+            settled, _ = descend_softly(replace(soft, objective=MIDDLE), weights, _STEPS)
             weights = (1.0 - _SETTLED) * settled.weights + _SETTLED / k
         return ingredients.settle(weights)
     labels = random_labels(n, k, rng, allow_empty=False)
-    betas = [0.5, soft.beta] if soft.beta < 0.5 else [soft.beta]
+    way = [MIDDLE, soft.objective] if soft.objective.traps_poor_starts else [soft.objective]
     found, _ = descend(
-        ingredients.problem, labels, k, betas, rng.permutation(n), max_sweeps=ingredients.max_sweeps
+        ingredients.problem, labels, k, way, rng.permutation(n), max_sweeps=ingredients.max_sweeps
     )
     return ingredients.settle(_softened(found[-1], k, _SOFTENED[1]))
 

@@ -4,12 +4,13 @@ Notation as in the paper. ``J`` is the joint law of two successive states, ``A[i
 from state ``i`` to group ``y``, ``B[y, z]`` the mass between groups, ``nu`` the mass of the groups and
 ``f(t) = t log2 t``. Up to a constant the cost is::
 
-    (1 - 2 beta) sum f(A)  -  (1 - beta) sum f(B)  +  sum f(nu)
+    weights.into sum f(A)  -  weights.flow sum f(B)  +  sum f(nu),
+    weights.into = 1 - 2 beta + gamma,  weights.flow = 1 - beta,
 
-so that a term of weight zero (A at beta = 1/2, B at beta = 1) need not be looked at. ``A`` is kept in one
+so that a term of weight zero (without gamma A at beta = 1/2, B at beta = 1) is skipped. ``A`` is kept in one
 of two layouts: ``Dense`` (one contiguous row a group) or ``Lists`` (the groups that a state leads to and
-nothing else: groups absent from a list all change alike, so they cost no logarithm). A sparse search at
-beta = 1/2 does without: a table without lists is smaller, and a move in it touches B alone. Transitions are
+nothing else: groups absent from a list all change alike, so they cost no logarithm). A sparse search whose
+A has weight zero keeps no A: a table without lists is smaller, and a move in it touches B alone. Transitions are
 counted beside their mass, so that what is empty is exactly zero.
 
 Everything that is compiled into these kernels stands in this file, but for ``vectors``: numba's cache watches no other.
@@ -39,6 +40,7 @@ from klump.search.kernels.tables import (
     Rough,
     Shorts,
     Table,
+    Weights,
     Work,
 )
 from klump.search.kernels.vectors import add_block, add_rows, find_in_block, gain_of_ratios, prefetch
@@ -603,8 +605,12 @@ def _bound_meetings(
 
 
 @njit(**PART)
-def _bound_links(problem: Problem, table: Table, x: int, work: Work, n_out: int, n_in: int) -> float:
-    """At beta = 1/2: bound the price of joining each group that state x is linked with; for all others, return one.
+def _bound_links(
+    problem: Problem, table: Table, weights: Weights, x: int, work: Work, n_out: int, n_in: int
+) -> float:
+    """Bound the price of joining each group that state x is linked with; return one bound for all other groups.
+
+    For A of weight zero.
 
     Nothing here takes time that grows with the number of groups.
     """
@@ -616,9 +622,9 @@ def _bound_links(problem: Problem, table: Table, x: int, work: Work, n_out: int,
     for side in range(2):
         for q in range(n_in if side else n_out):
             y = np.int64(work.groups[side, q])
-            work.gain[y] = _least_rise(log[y], inverse[y], mu, mu_f) - 0.5 * work.change[y]
+            work.gain[y] = _least_rise(log[y], inverse[y], mu, mu_f) - weights.flow * work.change[y]
     work.gain[home] = np.inf
-    return f(table.lightest[0] + mu) - f(table.lightest[0]) - 0.5 * most
+    return f(table.lightest[0] + mu) - f(table.lightest[0]) - weights.flow * most
 
 
 @njit(**PART)
@@ -804,38 +810,38 @@ def _into_list_exactly(problem: Problem, table: Table, x: int, y: int, work: Wor
 
 @njit(**PART)
 def _leave(
-    problem: Problem, table: Table, beta: float, x: int, only: int, work: Work
+    problem: Problem, table: Table, weights: Weights, x: int, only: int, work: Work
 ) -> tuple[float, int, int]:
     """Change of the cost when state x leaves its group and goes nowhere; the numbers of groups it is linked with.
 
     Prepares what the price of joining another group is made of, for every group or only for one. If for every
     group, the change is bounded from below, and so are these prices.
     """
-    home, mu, weight = np.int64(table.labels[x]), problem.mu[x], 1.0 - 2.0 * beta
+    home, mu = np.int64(table.labels[x]), problem.mu[x]
     n_out, n_in = 0, 0
     if only < 0:
         u = min(mu * table.nu[INVERSE, home], 1.0)
         price = -mu * (table.nu[LOG, home] + LOG2_E * (1.0 - 0.5 * u))
     else:
         price = _leave_nu(problem, table, x)
-    if beta != 0.5:
+    if weights.into != 0.0:
         if problem.columns.size > 0:
             if only < 0:
-                _into_dense(problem, table, x, weight > 0.0, work)
+                _into_dense(problem, table, x, weights.into > 0.0, work)
             else:
                 work.into[home] = _into_group(problem, table, x, home)
         elif only < 0:
-            _into_lists(problem, table, x, weight > 0.0, work)
+            _into_lists(problem, table, x, weights.into > 0.0, work)
         else:
             _prepare(problem, table, x, only, work)
-        price += weight * work.into[home]
-    if beta != 1.0:
+        price += weights.into * work.into[home]
+    if weights.flow != 0.0:
         n_out, n_in = _collect_flow(problem, table, x, work)
         if only < 0:
             gone = _bound_leaving(table.flow, home, problem.loops[x], work, n_out, n_in)
         else:
             gone = _leave_flow(table.flow, home, problem.loops[x], work, n_out, n_in)
-        price -= (1.0 - beta) * gone
+        price -= weights.flow * gone
     return price, n_out, n_in
 
 
@@ -848,20 +854,20 @@ def _leave_nu(problem: Problem, table: Table, x: int) -> float:
 
 @njit(**PART)
 def _leave_exactly(
-    problem: Problem, table: Table, beta: float, x: int, y: int, work: Work, n_out: int, n_in: int
+    problem: Problem, table: Table, weights: Weights, x: int, y: int, work: Work, n_out: int, n_in: int
 ) -> float:
     """Change of the cost when state x leaves its group, of which ``_leave`` gave a bound.
 
     Prepares the price of joining group y.
     """
     home, price = np.int64(table.labels[x]), _leave_nu(problem, table, x)
-    if beta != 0.5:
+    if weights.into != 0.0:
         if problem.columns.size > 0:
             work.into[home] = _into_group(problem, table, x, home)
         _prepare(problem, table, x, y, work)
-        price += (1.0 - 2.0 * beta) * work.into[home]
-    if beta != 1.0:
-        price -= (1.0 - beta) * _leave_flow(table.flow, home, problem.loops[x], work, n_out, n_in)
+        price += weights.into * work.into[home]
+    if weights.flow != 0.0:
+        price -= weights.flow * _leave_flow(table.flow, home, problem.loops[x], work, n_out, n_in)
     return price
 
 
@@ -878,45 +884,44 @@ def _prepare(problem: Problem, table: Table, x: int, y: int, work: Work) -> None
 
 @njit(**PART)
 def _join(
-    problem: Problem, table: Table, beta: float, x: int, y: int, work: Work, n_out: int, n_in: int
+    problem: Problem, table: Table, weights: Weights, x: int, y: int, work: Work, n_out: int, n_in: int
 ) -> float:
     """Change of the cost when state x, which has left its group, joins group y."""
     price = f(table.nu[MASS, y] + problem.mu[x]) - table.nu[MASS, y] * table.nu[LOG, y]
-    if beta != 0.5:
+    if weights.into != 0.0:
         if work.prepared[0] != y:
             _prepare(problem, table, x, y, work)
-        price += (1.0 - 2.0 * beta) * work.into[y]
-    if beta != 1.0:
+        price += weights.into * work.into[y]
+    if weights.flow != 0.0:
         home = np.int64(table.labels[x])
-        price -= (1.0 - beta) * _join_flow(table.flow, home, y, problem.loops[x], work, n_out, n_in)
+        price -= weights.flow * _join_flow(table.flow, home, y, problem.loops[x], work, n_out, n_in)
     return price
 
 
 @njit(**PART)
 def _bound(
-    problem: Problem, table: Table, beta: float, x: int, care: int, work: Work, n_out: int, n_in: int
+    problem: Problem, table: Table, weights: Weights, x: int, care: int, work: Work, n_out: int, n_in: int
 ) -> None:
     """Fill ``work.gain`` with lower bounds of the price of joining each group; infinite for the own one."""
     home, mu, gain = np.int64(table.labels[x]), problem.mu[x], work.gain
     log, inverse, into, change = table.nu[LOG], table.nu[INVERSE], work.into, work.change
     mu_f = mu * _least_log2(mu)
-    # What has no weight is not looked at: it may hold infinities of another beta.
-    if beta == 1.0:
-        for y in range(gain.size):
-            gain[y] = _least_rise(log[y], inverse[y], mu, mu_f) - into[y]
-    else:
+    # A term of weight zero is skipped, not multiplied: its array may hold infinities of an earlier objective.
+    for y in range(gain.size):
+        gain[y] = _least_rise(log[y], inverse[y], mu, mu_f)
+    if weights.flow != 0.0:
         _bound_flow(table.flow, home, problem.loops[x], care, work, n_out, n_in)
         for y in range(gain.size):
-            gain[y] = _least_rise(log[y], inverse[y], mu, mu_f) - (1.0 - beta) * change[y]
-        if beta != 0.5:
-            for y in range(gain.size):
-                gain[y] += (1.0 - 2.0 * beta) * into[y]
+            gain[y] -= weights.flow * change[y]
+    if weights.into != 0.0:
+        for y in range(gain.size):
+            gain[y] += weights.into * into[y]
     gain[home] = np.inf
     gain[table.size.size :] = np.inf
 
 
 @njit(**PART)
-def _move_dense(problem: Problem, table: Table, beta: float, x: int, home: int, y: int) -> None:
+def _move_dense(problem: Problem, table: Table, weights: Weights, x: int, home: int, y: int) -> None:
     dense = table.dense
     for i in range(problem.mu.size):
         mass, back = problem.columns[x, i], problem.rows[x, i]
@@ -931,7 +936,7 @@ def _move_dense(problem: Problem, table: Table, beta: float, x: int, home: int, 
         left = max(dense.out_of[home, i] - back, 0.0)
         dense.out_of[home, i] = left if dense.out_of_count[home, i] > 0 else 0.0
         dense.out_of[y, i] += back
-    if beta != 0.5:
+    if weights.into != 0.0:
         _refresh_dense(dense, home)
         _refresh_dense(dense, y)
 
@@ -948,11 +953,11 @@ def _move_lists(problem: Problem, table: Table, x: int, home: int, y: int, work:
 
 @njit(**PART)
 def _move(
-    problem: Problem, table: Table, beta: float, x: int, y: int, work: Work, n_out: int, n_in: int
+    problem: Problem, table: Table, weights: Weights, x: int, y: int, work: Work, n_out: int, n_in: int
 ) -> None:
     """Carry state x over to group y in every sum."""
     home, mu, nu = np.int64(table.labels[x]), problem.mu[x], table.nu
-    if beta != 1.0:
+    if weights.flow != 0.0:
         _move_flow(table.flow, home, y, problem.loops[x], work, n_out, n_in)
     table.size[home] -= 1
     table.size[y] += 1
@@ -960,7 +965,7 @@ def _move(
     _set_nu(table, y, nu[MASS, y] + mu)
     table.labels[x] = y
     if problem.columns.size > 0:
-        _move_dense(problem, table, beta, x, home, y)
+        _move_dense(problem, table, weights, x, home, y)
     elif not _has_no_lists(problem, table):
         _move_lists(problem, table, x, home, y, work)
     if table.waiting.size > 0:
@@ -988,7 +993,7 @@ def call_siblings(problem: Problem, table: Table) -> None:
 
 
 @njit(**PART)
-def _prefetch(problem: Problem, table: Table, beta: float, order: Ints, j: int) -> None:
+def _prefetch(problem: Problem, table: Table, weights: Weights, order: Ints, j: int) -> None:
     """Ask for what the next states need: the lists that lead to them, or the labels of their neighbours."""
     lists, last = table.lists, order.size - 1
     if problem.columns.size > 0:
@@ -1003,10 +1008,10 @@ def _prefetch(problem: Problem, table: Table, beta: float, order: Ints, j: int) 
     x = order[min(j + 2, last)]
     for p in range(problem.indptr[x], problem.indptr[x + 1]):
         prefetch(lists.bounds, np.uint64(problem.indices[p]))
-        if beta != 1.0:
+        if weights.flow != 0.0:
             prefetch(table.labels, np.uint64(problem.indices[p]))
     x = order[min(j + 1, last)]
-    if beta != 1.0:
+    if weights.flow != 0.0:
         first, end = _blocks(lists, x)
         prefetch(lists.mass, first)
         prefetch(lists.mass, end - np.uint64(1))
@@ -1025,7 +1030,7 @@ def visit(
     problem: Problem,  # in
     table: Table,  # in, out
     work: Work,
-    beta: float,
+    weights: Weights,
     order: Ints,  # in: the states to visit
     rule: int,
     target: int,  # for some rules: a group
@@ -1046,22 +1051,22 @@ def visit(
         home = np.int64(table.labels[x])
         if (table.size[home] == 1 and rule not in (MAY_EMPTY, FORCE)) or home == target:
             continue
-        _prefetch(problem, table, beta, order, j)
+        _prefetch(problem, table, weights, order, j)
         only = home ^ 1 if rule == IN_PAIRS else target
         work.prepared[0] = _NOWHERE
-        leave, n_out, n_in = _leave(problem, table, beta, x, only, work)
+        leave, n_out, n_in = _leave(problem, table, weights, x, only, work)
         best, least, priced = _NOWHERE, np.inf if rule in (FORCE, LOOK) else -tolerance - leave, 0
         care = _ONE_BY_ONE
-        if problem.columns.size > 0 or beta == 1.0:
+        if problem.columns.size > 0 or weights.flow == 0.0:
             # Beside all the states of a dense chain the few groups cost nothing; without B there is nothing to bound.
             care = _CLOSELY
         elif table.size.size >= max(_MANY_GROUPS, _AS_MANY * (n_out + n_in)):
             care = _AT_ONCE
-        linked, elsewhere = care == _AT_ONCE and beta == 0.5, np.inf
+        linked, elsewhere = care == _AT_ONCE and weights.into == 0.0, np.inf
         if only < 0 and linked:
-            elsewhere = _bound_links(problem, table, x, work, n_out, n_in)
+            elsewhere = _bound_links(problem, table, weights, x, work, n_out, n_in)
         elif only < 0:
-            _bound(problem, table, beta, x, care, work, n_out, n_in)
+            _bound(problem, table, weights, x, care, work, n_out, n_in)
         while True:
             y: int | np.int64 = only
             if only < 0:
@@ -1072,15 +1077,15 @@ def visit(
                     y = _NOWHERE
                 if priced == 0:
                     bounded = leave
-                    leave = _leave_exactly(problem, table, beta, x, y, work, n_out, n_in)
+                    leave = _leave_exactly(problem, table, weights, x, y, work, n_out, n_in)
                     least -= leave - bounded
                     priced = 1
                     continue
                 if y < 0:
                     linked, care = False, _ONE_BY_ONE
-                    _bound(problem, table, beta, x, care, work, n_out, n_in)
+                    _bound(problem, table, weights, x, care, work, n_out, n_in)
                     continue
-            price = _join(problem, table, beta, x, y, work, n_out, n_in)
+            price = _join(problem, table, weights, x, y, work, n_out, n_in)
             if price < least or (price == least and y < best):
                 best, least = np.int64(y), price
             if only >= 0:
@@ -1090,13 +1095,13 @@ def visit(
             enough = _FEW_PRICES if care == _AT_ONCE else _MANY_PRICES
             if priced >= enough and care < _CLOSELY and not linked:
                 care += np.int64(1)
-                _bound(problem, table, beta, x, care, work, n_out, n_in)
+                _bound(problem, table, weights, x, care, work, n_out, n_in)
         if rule == LOOK:
             if leave + least < change:
                 chosen, change = x, leave + least
         elif best >= 0:
             change += leave + least
-            _move(problem, table, beta, x, best, work, n_out, n_in)
+            _move(problem, table, weights, x, best, work, n_out, n_in)
             moves += 1
         _forget_flow(work, n_out, n_in)
     return moves, chosen, change
@@ -1107,7 +1112,7 @@ def sweep(
     problem: Problem,
     table: Table,
     work: Work,
-    beta: float,
+    weights: Weights,
     order: Ints,
     tolerance: float,
     allow_empty: bool,
@@ -1115,13 +1120,13 @@ def sweep(
 ) -> tuple[int, float]:
     """One pass of Algorithm 1; returns the number of moves and the change of the cost."""
     rule = IN_PAIRS if in_pairs else MAY_EMPTY if allow_empty else SETTLE
-    moves, _, change = visit(problem, table, work, beta, order, rule, _NOWHERE, tolerance)
+    moves, _, change = visit(problem, table, work, weights, order, rule, _NOWHERE, tolerance)
     return moves, change
 
 
 @njit(**KERNEL)
 def exchange_singletons(
-    problem: Problem, table: Table, work: Work, beta: float, tolerance: float
+    problem: Problem, table: Table, work: Work, weights: Weights, tolerance: float
 ) -> tuple[int, float]:
     """For each group of one, put its state elsewhere and the best other state in its place, if that pays."""
     moves, change = 0, 0.0
@@ -1133,11 +1138,11 @@ def exchange_singletons(
         while table.labels[one[0]] != y:
             one[0] += 1
         old = one[0]
-        price = visit(problem, table, work, beta, one, FORCE, _NOWHERE, tolerance)[2]
-        new, gain = visit(problem, table, work, beta, everyone, LOOK, y, tolerance)[1:]
+        price = visit(problem, table, work, weights, one, FORCE, _NOWHERE, tolerance)[2]
+        new, gain = visit(problem, table, work, weights, everyone, LOOK, y, tolerance)[1:]
         pays = new >= 0 and price + gain < -tolerance and new != old
         one[0] = new if pays else old
-        visit(problem, table, work, beta, one, FORCE, y, tolerance)
+        visit(problem, table, work, weights, one, FORCE, y, tolerance)
         if pays:
             change += price + gain
             moves += 1
@@ -1145,11 +1150,11 @@ def exchange_singletons(
 
 
 @njit(**KERNEL)
-def split_off(problem: Problem, table: Table, work: Work, beta: float) -> None:
+def split_off(problem: Problem, table: Table, work: Work, weights: Weights) -> None:
     """From all states in group 0: fill each other group with the state that is cheapest to take out."""
     for y in range(1, table.size.size):
-        table.one[0] = visit(problem, table, work, beta, table.everyone, LOOK, y, 0.0)[1]
-        visit(problem, table, work, beta, table.one, FORCE, y, 0.0)
+        table.one[0] = visit(problem, table, work, weights, table.everyone, LOOK, y, 0.0)[1]
+        visit(problem, table, work, weights, table.one, FORCE, y, 0.0)
 
 
 @njit(**KERNEL)
@@ -1157,7 +1162,7 @@ def descend(
     problem: Problem,  # in
     table: Table,  # in: labels; out: everything
     work: Work,
-    beta: float,
+    weights: Weights,
     order: Ints,  # in
     tolerance: float,
     allow_empty: bool,
@@ -1170,19 +1175,19 @@ def descend(
     pile up.
     """
     into, flow, nu = build(problem, table)
-    cost = (1.0 - 2.0 * beta) * into - (1.0 - beta) * flow + nu
+    cost = weights.into * into - weights.flow * flow + nu
     trace[0] = cost
     done, stale = 0, 0
     while done < trace.size - 1:
-        moves, change = sweep(problem, table, work, beta, order, tolerance, allow_empty, False)
+        moves, change = sweep(problem, table, work, weights, order, tolerance, allow_empty, False)
         if moves == 0 and exchange:
-            moves, change = exchange_singletons(problem, table, work, beta, tolerance)
+            moves, change = exchange_singletons(problem, table, work, weights, tolerance)
         done += 1
         stale += moves
         cost += change
         if stale >= table.labels.size or (stale > 0 and (moves == 0 or done == trace.size - 1)):
             into, flow, nu = build(problem, table)
-            cost = (1.0 - 2.0 * beta) * into - (1.0 - beta) * flow + nu
+            cost = weights.into * into - weights.flow * flow + nu
             stale = 0
         trace[done] = cost
         if moves == 0:

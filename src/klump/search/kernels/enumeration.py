@@ -6,11 +6,11 @@ import numpy as np
 from numba import njit
 
 from klump.search.kernels.descent import KERNEL, PART, f
-from klump.search.kernels.tables import Floats, Ints
+from klump.search.kernels.tables import Floats, Ints, Weights
 
 
 @njit(**PART)
-def _cost(joint: Floats, mu: Floats, beta: float, labels: Ints, work: Floats) -> float:
+def _cost(joint: Floats, mu: Floats, weights: Weights, labels: Ints, work: Floats) -> float:
     """Cost of labels, up to a constant; ``work`` has room for A, B and nu."""
     n, k = mu.size, work.shape[1]
     work[:] = 0.0
@@ -27,7 +27,7 @@ def _cost(joint: Floats, mu: Floats, beta: float, labels: Ints, work: Floats) ->
         for z in range(k):
             flow += f(work[n + z, y])
         nu += f(work[n + k, y])
-    return (1.0 - 2.0 * beta) * into - (1.0 - beta) * flow + nu
+    return weights.into * into - weights.flow * flow + nu
 
 
 @njit(**PART)
@@ -59,7 +59,7 @@ def _next(labels: Ints, most: Ints, k: int) -> bool:
 def cheapest(
     joint: Floats,  # in: (n, n)
     mu: Floats,  # in
-    beta: float,  # in
+    weights: Weights,  # in
     equal: float,  # in: a partition must be cheaper by more than this to take the place of an earlier one
     labels: Ints,  # work: (n,)
     most: Ints,  # work: (n,)
@@ -72,7 +72,7 @@ def cheapest(
     _complete(labels, most, 0, k)
     going = True
     while going:
-        cost = _cost(joint, mu, beta, labels, work)
+        cost = _cost(joint, mu, weights, labels, work)
         seen += 1
         if cost < least - equal:
             least = cost

@@ -27,6 +27,13 @@ WIDE = 64
 GROUPS, COUNTS = 8, 12
 
 
+class Weights(NamedTuple):
+    """The objective as the kernels see it: ``into sum f(A) - flow sum f(B) + sum f(nu)``."""
+
+    into: float  # 1 - 2 beta + gamma
+    flow: float  # 1 - beta
+
+
 class Problem(NamedTuple):
     """The chain as the kernels see it: J by columns, dense or sparse, and its marginal."""
 
