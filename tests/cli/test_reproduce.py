@@ -111,6 +111,7 @@ def test_everything_is_written(folder, klump_cli):
     assert {path.relative_to(folder).as_posix() for path in folder.rglob("*.*")} == {
         "reproduction/index.html",
         "reproduction/summary.json",
+        "reproduction/summary.md",
         "reproduction/figures/quick-curve.png",
         "reproduction/pieces/quick.jsonl",
     }
@@ -153,12 +154,16 @@ def test_summary(folder, klump_cli):
     assert experiment["data"]["undefined"] is None
     page = (folder / "out" / "index.html").read_text()
     assert "<code>klump reproduce quick --trials 2 --seed 5</code>" in page
+    text = (folder / "out" / "summary.md").read_text()
+    assert "`klump reproduce quick --trials 2 --seed 5`" in text
+    assert "| a\\|b | as published | 1 | 0.5 | 1 | undecided (2) |" in text
+    assert str(folder) not in text
 
 
 def test_same_seed_same_bytes(folder, klump_cli):
     def summary(options, name):
         klump_cli(f"reproduce {options} -o {name}")
-        return [(folder / name / file).read_bytes() for file in ("summary.json",)]
+        return [(folder / name / file).read_bytes() for file in ("summary.json", "summary.md")]
 
     first = summary("--jobs 1", "a")
     assert summary("--jobs 2", "b") == first

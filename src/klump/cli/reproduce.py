@@ -78,7 +78,7 @@ def command(names: list[str], trials: int | None, seed: int, jobs: int, output: 
     by klump's own, and a verdict on each. Without a NAME all experiments are run.
     """
     from klump.cli.progress import ExperimentProgress, compilation_announced
-    from klump.experiments import Settings, page
+    from klump.experiments import Settings, markdown, page
 
     if find_spec("matplotlib") is None:
         click.echo("klump: error: pictures need matplotlib: pip install 'klump[plots]'", err=True)
@@ -91,7 +91,9 @@ def command(names: list[str], trials: int | None, seed: int, jobs: int, output: 
             results = _run(names, settings, shown)
         with _writing(output):
             (output / "summary.json").write_text(_summary(results, settings), encoding="utf-8")
-            path = page.write(output, results, _facts(names, settings))
+            facts = _facts(names, settings)
+            (output / "summary.md").write_text(markdown.summarize(results, facts), encoding="utf-8")
+            path = page.write(output, results, facts)
     click.echo("\n".join(_lines(results, path)))
 
 

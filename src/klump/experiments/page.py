@@ -91,7 +91,8 @@ def page(
             _header(results, facts),
             "<main>",
             *(_section(result, sizes or {}) for result in results),
-            "</main>\n<footer><p>All numbers of this page: <a href=summary.json>summary.json</a>.</p></footer>",
+            "</main>\n<footer><p>All numbers of this page: <a href=summary.json>summary.json</a>; all verdicts in "
+            "Markdown: <a href=summary.md>summary.md</a>.</p></footer>",
             "</body>\n</html>\n",
         )
     )
