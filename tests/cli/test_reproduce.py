@@ -62,6 +62,13 @@ def quick(settings):
             Verdict("sum", "as published", 0.5, 0.51, 0.1, "agrees", "rounding"),
             Verdict("cost", "default", 0.5, 0.25, 0.1, "better", "rounding"),
             Verdict("ARI", "default", 0.5, 0.75, 0.1, "differs", "the paper's edition of the book differs"),
+            Verdict(
+                "a|b", "as published", 1.0, 0.5, 1.0, "undecided", "a single draw says nothing; four errors"
+            ),
+            Verdict(
+                "c", "as published", 1.0, 0.25, 1.0, "undecided", "a single draw says nothing; five errors"
+            ),
+            Verdict("d", "default", 1.0, 0.25, 1.0, "undecided", "3 draws: too few to show", 3),
         ),
         pictures=(Picture("curve", "A curve", draw),),
         data={"found": found, "undefined": float("nan")},
@@ -88,19 +95,23 @@ def folder(tmp_path, monkeypatch):
 def test_everything_is_written(folder, klump_cli):
     result = klump_cli("reproduce")
     assert unstyle(result.stdout).splitlines() == [
-        "experiment  agree  better  differ",
-        "two-words       1       0       0",
-        "quick           1       1       1",
-        "all             2       1       1",
+        "experiment  agree  better  differ  undecided",
+        "two-words       1       0       0          0",
+        "quick           1       1       1          3",
+        "all             2       1       1          3",
         "",
         "differs: quick, default, ARI: paper 0.5, found 0.75, band 0.1: the paper's",
         "         edition of the book differs",
+        "",
+        "undecided: quick, 2 numbers: a single draw says nothing",
+        "undecided: quick, 1 number: 3 draws: too few to show",
         "",
         "page: reproduction/index.html",
     ]
     assert {path.relative_to(folder).as_posix() for path in folder.rglob("*.*")} == {
         "reproduction/index.html",
         "reproduction/summary.json",
+        "reproduction/summary.md",
         "reproduction/figures/quick-curve.png",
         "reproduction/pieces/quick.jsonl",
     }
@@ -119,7 +130,7 @@ def test_summary(folder, klump_cli):
     klump_cli("reproduce quick --trials 2 --seed 5 -o out")
     summary = json.loads((folder / "out" / "summary.json").read_text())
     assert list(summary) == sorted(summary)
-    assert (summary["schema"], summary["seed"], summary["trials"]) == ("klump/reproduction/1", 5, 2)
+    assert (summary["schema"], summary["seed"], summary["trials"]) == ("klump/reproduction/2", 5, 2)
     (experiment,) = summary["experiments"]
     assert (experiment["name"], experiment["title"]) == ("quick", "A quick one")
     assert experiment["verdicts"][0] == {
@@ -130,17 +141,29 @@ def test_summary(folder, klump_cli):
         "band": 0.1,
         "outcome": "agrees",
         "reason": "rounding",
+        "draws": None,
     }
+    assert experiment["verdicts"][-1]["draws"] == 3
+    assert experiment["verdicts"][-1]["found"] == 0.25
+    counts = {
+        "as published": {"agrees": 1, "better": 0, "differs": 0, "undecided": 2},
+        "default": {"agrees": 0, "better": 1, "differs": 1, "undecided": 1},
+    }
+    assert experiment["outcomes"] == summary["outcomes"] == counts
     assert len(experiment["data"]["found"]) == 2
     assert experiment["data"]["undefined"] is None
     page = (folder / "out" / "index.html").read_text()
     assert "<code>klump reproduce quick --trials 2 --seed 5</code>" in page
+    text = (folder / "out" / "summary.md").read_text()
+    assert "`klump reproduce quick --trials 2 --seed 5`" in text
+    assert "| a\\|b | as published | 1 | 0.5 | 1 | undecided (2) |" in text
+    assert str(folder) not in text
 
 
 def test_same_seed_same_bytes(folder, klump_cli):
     def summary(options, name):
         klump_cli(f"reproduce {options} -o {name}")
-        return (folder / name / "summary.json").read_bytes()
+        return [(folder / name / file).read_bytes() for file in ("summary.json", "summary.md")]
 
     first = summary("--jobs 1", "a")
     assert summary("--jobs 2", "b") == first

@@ -127,8 +127,8 @@ def test_every_printed_number_gets_a_verdict(result):
 
 
 def test_tables_are_complete(result):
-    first, second, numbers, seeds = result.tables
-    assert [len(table.rows) for table in (first, second, numbers, seeds)] == [13, 25, 12, 12]
+    first, second, numbers = result.tables
+    assert [len(table.rows) for table in (first, second, numbers)] == [13, 25, 12]
     for table in result.tables:
         assert all(len(row) == len(table.columns) for row in table.rows)
     marks = [str(row[-1]) for row in first.rows if row[2] == "paper"]
@@ -150,6 +150,31 @@ def test_data_is_json_and_comes_again_from_the_written_pieces(result, directory,
 def test_quick_run_says_so(result):
     assert "quick run" in result.text[-1]
     assert result.data["seeds"] == 2
+
+
+def test_shares_of_fewer_than_ten_seeds_are_not_shown(chain, result, comparison):
+    assert result.text[2] == "Dependence on the seed, 2 seeds: too few to show; shares need 10."
+    for count in (9, 10):
+        seeds = dataclasses.replace(comparison, others=(comparison.paper.labels,) * (count - 1))
+        findings = bigrams.Findings(chain, (4,), {}, (seeds,), {4: 0.5})
+        text = bigrams._text_on_seeds(findings)
+        assert ("too few" in text) == (count < 10)
+        assert ("0.50 for k = 4" in text) == (count >= 10)
+
+
+def test_a_quick_run_has_as_many_seeds_as_shares_need(monkeypatch):
+    planned = []
+
+    def plan(name, function, calls, settings):
+        planned.extend(calls)
+        raise InterruptedError
+
+    monkeypatch.setattr(bigrams, "run_pieces", plan)
+    for trials, seeds in ((4, 4), (20, 10), (None, 20)):
+        planned.clear()
+        with pytest.raises(InterruptedError):
+            bigrams.find(Settings(trials=trials))
+        assert len({seed for work, _, _, seed in planned if work == "as published"}) == seeds
 
 
 def test_pictures_can_be_drawn(result, tmp_path):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from klump import Aggregation, aggregate
-from klump.experiments import Settings, bisimulation
+from klump.experiments import Settings, bisimulation, bisimulation_report, points
 from klump.experiments.bisimulation import marginal_errors, path_errors
 from klump.sources.random_chains import block_chain, random_chain
 
@@ -31,11 +31,10 @@ def result():
 def certificates():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(bisimulation, "aggregate", quick)
-        records = [
-            *bisimulation.run_chain("three-state", [], 0, 0),
-            *bisimulation.run_chain("quasi-lumpable", [0.5, 0.0], 1, 1),
-        ]
-    return [bisimulation._certificate(record) for record in records]
+        fixed = bisimulation.run_chain("three-state", [], 0, 0)
+        random = bisimulation.run_chain("quasi-lumpable", [0.5, 0.0], 1, 1)
+    every = [*((record, None) for record in fixed), *((record, 1) for record in random)]
+    return [bisimulation._certificate(record, draw) for record, draw in every]
 
 
 def path_law(P, labels, n_groups, start, steps):
@@ -99,12 +98,64 @@ def test_the_proposition_is_the_bound_that_klump_reports():
 
 
 def test_every_guarantee_holds(result):
-    assert {verdict.outcome for verdict in result.verdicts} == {"agrees"}
     assert len(result.verdicts) == 9 + 9 + 2 + 1
+    undecided = [verdict for verdict in result.verdicts if verdict.outcome != "agrees"]
+    assert {verdict.outcome for verdict in undecided} == {"undecided"}
+    # Two draws of the clouds, two of the circles, six lumpable chains: too few.
+    few = [verdict for verdict in undecided if verdict.draws is not None]
+    assert [verdict.draws for verdict in few] == [2] * 8 + [6]
+    assert all(verdict.found == 1.0 for verdict in few[:-1])
+    # One rare letter makes the bound larger than any total variation.
+    unfailing = [verdict.what for verdict in undecided if verdict.draws is None]
+    assert [what.split(":")[0] for what in unfailing] == ["bigrams"] * 4
+    assert sum("Proposition 1" in what for what in unfailing) == 2
+
+
+@pytest.mark.parametrize(
+    "epsilon, proposition, outcomes",
+    [
+        (0.05, 0.9, ["agrees", "agrees"]),
+        (0.05, 1.0, ["undecided", "agrees"]),
+        (0.5, 0.9, ["agrees", "undecided"]),
+        (0.9, 2.0, ["undecided", "undecided"]),
+        (0.9, 0.8, ["differs", "undecided"]),
+    ],
+)
+def test_a_bound_that_nothing_can_exceed_decides_nothing(certificates, epsilon, proposition, outcomes):
+    errors = (epsilon,) * 3
+    changed = dataclasses.replace(
+        certificates[0], epsilon=epsilon, proposition=proposition, marginal=errors, paths=errors
+    )
+    verdicts = [v for v in bisimulation._verdicts([changed, *certificates[1:]]) if "three-state" in v.what]
+    assert [verdict.outcome for verdict in verdicts] == outcomes
+    for verdict in verdicts:
+        assert ("no total variation can exceed" in verdict.obstacle) == (verdict.outcome == "undecided")
+
+
+def test_ten_draws_are_enough(certificates):
+    three_states, planted, *found = certificates
+    for count in (9, 10):
+        every = [three_states, *(dataclasses.replace(planted, draw=draw) for draw in range(count)), *found]
+        outcomes = {v.what: v.outcome for v in bisimulation._verdicts(every) if v.mode == "as published"}
+        expected = "agrees" if count == 10 else "undecided"
+        assert outcomes["quasi-lumpable: Proposition 1 holds (share of chains)"] == expected
+        assert outcomes["lumpable chains (eps = 0) in their planted groups: largest epsilon"] == expected
+        assert outcomes["three-state: Proposition 1 holds (share of chains)"] == "agrees"
+        tables = bisimulation_report.tables(every)
+        assert [len(table.rows) for table in tables] == ([1, 1] if count == 10 else [1])
+        assert ("9 chains: too few to show" in tables[0].note) == (count == 9)
+
+
+def test_points_are_walked_on_as_published():
+    (planted, *_) = bisimulation._ANSWERS["circles"]([120, points.PUBLISHED], 5, 0)
+    expected = points.chain_of(points.draw_points("circles", 5)[0], 120)
+    np.testing.assert_array_equal(planted[-1].original.transition_matrix, expected.transition_matrix)
+    calls = [call for call in bisimulation._calls(Settings()) if call[0] in ("clouds", "circles")]
+    assert {call[1][1] for call in calls} == {"self counts"}
 
 
 def test_there_are_tables_pictures_and_data(result):
-    assert [len(table.rows) for table in result.tables] == [1 + 8 + 4 * 3, 9 * 3]
+    assert [len(table.rows) for table in result.tables] == [1 + 8]
     assert all(len(row) == len(table.columns) for table in result.tables for row in table.rows)
     assert [picture.name for picture in result.pictures] == ["errors", "bounds"]
     assert len(result.data["certificates"]) == 1 + 9 * 2 * 3 + 8 + 4 * 2 * 3
@@ -121,7 +172,7 @@ def test_pictures_can_be_drawn(result, tmp_path, which, n_axes):
 
 
 def test_no_more_chains_are_drawn_than_a_theorem_needs():
-    assert len(bisimulation._calls(Settings(trials=1000))) == 1 + 9 * 4 + 1 + 4 * 4
+    assert len(bisimulation._calls(Settings(trials=1000))) == 1 + 9 * 10 + 1 + 4 * 10
     assert bisimulation._calls(Settings(trials=1000)) == bisimulation._calls(Settings())
 
 

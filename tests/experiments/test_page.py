@@ -1,10 +1,12 @@
 """The summary page, made of results that no experiment found."""
 
+import dataclasses
 from html.parser import HTMLParser
+from importlib import resources
 
 import pytest
 
-from klump.experiments.page import number, page, write
+from klump.experiments.page import OUTCOMES, number, page, write
 from klump.experiments.result import Marked, Picture, Result, Table, Verdict
 
 VOID = {"meta", "img", "br", "link"}
@@ -63,6 +65,8 @@ def results():
                 verdict("ARI of 'a' & \"b\"", "agrees"),
                 verdict("cost <i>", "differs", reason="Z & U: another edition"),
                 verdict("default", "better", "default", paper=None),
+                verdict("one draw", "undecided", reason="one draw says little; 4 standard errors"),
+                dataclasses.replace(verdict("few", "undecided", reason="3 draws: too few to show"), draws=3),
             ),
             (
                 Table(
@@ -123,19 +127,34 @@ def test_marked_pieces(results):
 def test_score(results):
     reader = Reader(page(results, FACTS))
     # Of everything, then of each experiment.
-    assert reader.within("strong") == ["1"] * 6
-    assert reader.within("li") == ["agrees", "is better", "differs"] * 2
+    assert reader.within("strong") == ["1", "1", "1", "2"] * 2
+    assert reader.within("li") == ["agrees", "is better", "differs", "are undecided"] * 2
     nothing = Reader(page(results[1:], FACTS))
-    assert nothing.within("strong") == ["0"] * 3
-    assert nothing.within("li") == ["agree", "are better", "differ"]
+    assert nothing.within("strong") == ["0"] * 4
+    assert nothing.within("li") == ["agree", "are better", "differ", "are undecided"]
+
+
+def test_overview_counts_every_outcome_by_mode(results):
+    cells = Reader(page(results, FACTS)).within("td")
+    letters = ["1", "0", "1", "2", "0", "1", "0", "0"]
+    assert cells[:24] == [*letters, *["0"] * 8, *letters]
+
+
+def test_every_outcome_has_a_colour_in_light_and_dark():
+    style = resources.files("klump").joinpath("data", "reproduction.css").read_text(encoding="utf-8")
+    for outcome in OUTCOMES:
+        assert style.count(f"--{outcome}: #") == style.count(f"--{outcome}-tint: #") == 2
+        assert f"\n.{outcome} {{" in style
+        assert f"\n.bar .{outcome} {{" in style
 
 
 def test_what_differs_stands_first_and_open(results):
     text = page(results, FACTS)
     reader = Reader(text)
-    assert [("open" in details) for details in reader.all("details")] == [True, False]
+    assert [("open" in details) for details in reader.all("details")] == [True, False, False]
     assert reader.within("summary") == [
         "1 number outside the band, and why",
+        "2 numbers undecided, and why",
         "2 numbers that agree or are better, one by one",
     ]
     assert text.index("Z &amp; U: another edition") < text.index("ARI of &#x27;a&#x27;")
@@ -147,6 +166,16 @@ def test_numbers_of_a_verdict(results):
     assert cells[place : place + 6] == ["cost <i>", "as published", "0.77", "0.7812", "0.01123", "0.05"]
     place = cells.index("default")
     assert cells[place : place + 6] == ["default", "default", "–", "0.7812", "–", "0.05"]
+    place = cells.index("one draw")
+    assert cells[place : place + 6] == ["one draw", "as published", "0.77", "0.7812", "0.01123", "0.05"]
+
+
+def test_numbers_of_too_few_draws_are_not_shown(results):
+    reader = Reader(page(results, FACTS))
+    cells = reader.within("td")
+    place = cells.index("few")
+    assert cells[place : place + 6] == ["few", "as published", *["–"] * 4]
+    assert "3 draws: too few to show" in reader.within("small")
 
 
 def test_pictures_are_files_beside_the_page(results, tmp_path):

@@ -5,7 +5,16 @@ import math
 import numpy as np
 import pytest
 
-from klump.experiments.result import STANDARD_ERRORS, Marked, Sample, judge
+from klump.experiments.result import (
+    MIN_DRAWS,
+    STANDARD_ERRORS,
+    Marked,
+    Sample,
+    Verdict,
+    judge,
+    too_few,
+    weigh,
+)
 
 
 def verdict(difference, *, better=None, std=0.2, sizes=(250, 50)):
@@ -36,9 +45,51 @@ def test_band_narrows_with_the_number_of_trials():
 
 
 def test_trials_that_all_succeed_do_not_make_the_band_narrow():
-    few = judge("ARI", "as published", Sample(0.95, 0.1, 250), Sample(1.0, 0.0, 2))
-    assert few.band == pytest.approx(4 * 0.1 * math.sqrt(1 / 250 + 1 / 2))
+    few = judge("ARI", "as published", Sample(0.95, 0.1, 250), Sample(1.0, 0.0, 10))
+    assert few.band == pytest.approx(4 * 0.1 * math.sqrt(1 / 250 + 1 / 10))
     assert few.outcome == "agrees"
+
+
+@pytest.mark.parametrize(
+    "mean, std, size, outcome",
+    [
+        # 4 * 0.5 * sqrt(1 / 250 + 1 / 12) = 0.591
+        (0.5, 0.5, 12, "undecided"),
+        (0.42, 0.5, 12, "undecided"),
+        (0.40, 0.5, 12, "agrees"),
+        (0.60, 0.5, 12, "agrees"),
+        (0.5, 0.3, 12, "agrees"),
+        (0.5, 0.5, 250, "agrees"),
+    ],
+)
+def test_a_band_that_no_value_can_leave_decides_nothing(mean, std, size, outcome):
+    paper, found = Sample(0.5, std, 250), Sample(mean, std, size)
+    verdict = judge("ARI", "as published", paper, found, limits=(0.0, 1.0))
+    assert verdict.outcome == outcome
+    values = np.linspace(0.0, 1.0, 101)
+    assert (np.abs(values - mean) <= verdict.band).all() == (outcome == "undecided")
+    assert ("from 0 to 1" in verdict.obstacle) == (outcome == "undecided")
+    # A value without a largest one can always be contradicted.
+    assert judge("cost", "as published", paper, found, limits=(0.0, math.inf)).outcome == "agrees"
+
+
+@pytest.mark.parametrize("before", ["agrees", "better", "differs"])
+@pytest.mark.parametrize("draws", [None, 1, 9, 10, 250])
+@pytest.mark.parametrize("obstacle", ["", "the band spans everything"])
+def test_verdicts_only_become_undecided_and_what_differs_stays(before, draws, obstacle):
+    verdict = Verdict("ARI", "default", 0.5, 0.9, 0.1, before, "because", draws)
+    after = weigh(verdict, obstacle=obstacle)
+    is_few = draws is not None and draws < MIN_DRAWS
+    is_withdrawn = (before != "differs" and is_few) or (before == "agrees" and obstacle)
+    expected = "undecided" if is_withdrawn else before
+    assert after.outcome == expected
+    assert (after.what, after.paper, after.found, after.band) == ("ARI", 0.5, 0.9, 0.1)
+    # Numbers of too few draws are for programs; numbers that differ are seen.
+    assert after.is_shown == (not is_few or before == "differs")
+    if expected == before:
+        assert after.reason.startswith("because")
+    else:
+        assert after.obstacle == (too_few(draws) if is_few else obstacle)
 
 
 def test_constants_agree_up_to_rounding():

@@ -68,7 +68,7 @@ def _list_names(ctx: click.Context, param: click.Parameter, value: bool) -> None
     type=click.Path(file_okay=False, path_type=Path),
     default=Path("reproduction"),
     show_default=True,
-    help="Folder for the page, its pictures, all numbers, and what is needed to go on after Ctrl-C.",
+    help="Folder for the page, its pictures, all numbers and verdicts, and what is needed to go on after Ctrl-C.",
 )
 @quiet_option
 def command(names: list[str], trials: int | None, seed: int, jobs: int, output: Path, quiet: bool) -> None:
@@ -78,7 +78,7 @@ def command(names: list[str], trials: int | None, seed: int, jobs: int, output: 
     by klump's own, and a verdict on each. Without a NAME all experiments are run.
     """
     from klump.cli.progress import ExperimentProgress, compilation_announced
-    from klump.experiments import Settings, page
+    from klump.experiments import Settings, markdown, page
 
     if find_spec("matplotlib") is None:
         click.echo("klump: error: pictures need matplotlib: pip install 'klump[plots]'", err=True)
@@ -91,7 +91,9 @@ def command(names: list[str], trials: int | None, seed: int, jobs: int, output: 
             results = _run(names, settings, shown)
         with _writing(output):
             (output / "summary.json").write_text(_summary(results, settings), encoding="utf-8")
-            path = page.write(output, results, _facts(names, settings))
+            facts = _facts(names, settings)
+            (output / "summary.md").write_text(markdown.summarize(results, facts), encoding="utf-8")
+            path = page.write(output, results, facts)
     click.echo("\n".join(_lines(results, path)))
 
 
@@ -141,14 +143,16 @@ def _summary(results: Sequence[Result], settings: Settings) -> str:
     from klump.cli.records import plain
 
     content = {
-        "schema": "klump/reproduction/1",
+        "schema": "klump/reproduction/2",
         "klump": __version__,
         "seed": settings.seed,
         "trials": settings.trials,
+        "outcomes": _outcomes([verdict for result in results for verdict in result.verdicts]),
         "experiments": [
             {
                 "name": result.name,
                 "title": result.title,
+                "outcomes": _outcomes(result.verdicts),
                 "verdicts": [asdict(verdict) for verdict in result.verdicts],
                 "data": result.data,
             }
@@ -156,6 +160,14 @@ def _summary(results: Sequence[Result], settings: Settings) -> str:
         ],
     }
     return json.dumps(plain(content), sort_keys=True, indent=1, allow_nan=False) + "\n"
+
+
+def _outcomes(verdicts: Sequence[Verdict]) -> dict[str, dict[str, int]]:
+    """Count the outcomes by mode."""
+    from klump.experiments.page import MODES, OUTCOMES
+
+    counts = Counter((verdict.mode, verdict.outcome) for verdict in verdicts)
+    return {mode: {outcome: counts[mode, outcome] for outcome in OUTCOMES} for mode in MODES}
 
 
 def _facts(names: Sequence[str], settings: Settings) -> dict[str, str]:
@@ -182,17 +194,15 @@ def _facts(names: Sequence[str], settings: Settings) -> dict[str, str]:
 
 def _lines(results: Sequence[Result], path: Path) -> list[str]:
     from klump.cli import tables
+    from klump.experiments.page import OUTCOMES
 
     counts = [(result.name, Counter(verdict.outcome for verdict in result.verdicts)) for result in results]
     if len(counts) > 1:
         counts.append(("all", sum((found for _, found in counts), Counter())))
     width = max(len(name) for name in ("experiment", *dict(counts)))
-    rows = [
-        (f"{name:<{width}}", *(str(found[outcome]) for outcome in ("agrees", "better", "differs")))
-        for name, found in counts
-    ]
+    rows = [(f"{name:<{width}}", *(str(found[outcome]) for outcome in OUTCOMES)) for name, found in counts]
     return tables.blocks(
-        tables.table((f"{'experiment':<{width}}", "agree", "better", "differ"), rows),
+        tables.table((f"{'experiment':<{width}}", "agree", "better", "differ", "undecided"), rows),
         [
             line
             for result in results
@@ -200,6 +210,7 @@ def _lines(results: Sequence[Result], path: Path) -> list[str]:
             if verdict.outcome == "differs"
             for line in _difference(result.name, verdict, tables.terminal_width())
         ],
+        [line for result in results for line in _undecided(result, tables.terminal_width())],
         [f"page: {path}"],
     )
 
@@ -213,3 +224,18 @@ def _difference(name: str, verdict: Verdict, width: int) -> list[str]:
         f"{verdict.reason}"
     )
     return textwrap.wrap(text, width, subsequent_indent="         ", break_on_hyphens=False)
+
+
+def _undecided(result: Result, width: int) -> list[str]:
+    """Say how many numbers are undecided, and why: one entry per obstacle."""
+    counts = Counter(verdict.obstacle for verdict in result.verdicts if verdict.outcome == "undecided")
+    return [
+        line
+        for obstacle, count in counts.items()
+        for line in textwrap.wrap(
+            f"undecided: {result.name}, {count} number{'s' * (count != 1)}: {obstacle}",
+            width,
+            subsequent_indent="           ",
+            break_on_hyphens=False,
+        )
+    ]

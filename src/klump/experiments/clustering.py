@@ -1,7 +1,9 @@
 """Points as a random walk: the paper's three clouds and three circles.
 
 The paper shows one draw of each; here many are drawn. As published: annealing from the best of 50 starts at
-beta = 1, groups may run empty; also Algorithm 1 alone with 50 starts. By default: ``aggregate`` at each beta.
+beta = 1, groups may run empty; also Algorithm 1 alone with 50 starts. By default: ``aggregate`` at each beta. A point
+counts among its own k nearest neighbours, see :func:`klump.experiments.points.chain_of`; the other reading of the paper
+is shown beside it, as published.
 """
 
 from __future__ import annotations
@@ -20,19 +22,36 @@ from klump.aggregation.agreement import adjusted_rand_index
 from klump.aggregation.costs import score
 from klump.aggregation.question import aggregate, beta_path
 from klump.chain import MarkovChain
-from klump.experiments.result import STANDARD_ERRORS, Outcome, Picture, Result, Table, Verdict
+from klump.experiments.points import (
+    ALTERNATIVE,
+    N_GROUPS,
+    PUBLISHED,
+    SIZES,
+    Array,
+    Labels,
+    Reading,
+    chain_of,
+    draw_points,
+    points_seed,
+)
+from klump.experiments.result import (
+    MIN_DRAWS,
+    STANDARD_ERRORS,
+    Outcome,
+    Picture,
+    Result,
+    Verdict,
+    weigh,
+)
 from klump.experiments.shares import Share, judge_shares
 from klump.experiments.trials import Settings, run_pieces
-from klump.sources.points import similarities
 
 NAME = "clustering"
 PAPER_DRAWS = 50
 N_INIT = 50
-N_GROUPS = 3
 BETAS = (0.2, 0.5, 0.8)
 # The paper ran Algorithm 1 alone for betas beyond 0.5.
 ALONE = 0.8
-SIZES = {"clouds": (40, 20, 40), "circles": (40, 40, 40)}
 # What the paper reports of its one draw, whatever beta: did the groups come out right? By data set and k.
 PAPER_RIGHT = {("clouds", 15): 1, ("clouds", 100): 1, ("circles", 15): 1, ("circles", 120): 0}
 # A picture looks right even if a stray point has gone to a nearer cloud; one of 100 points costs about 0.03.
@@ -41,16 +60,13 @@ RIGHT = 0.95
 OTHERS = (5, 8, 10, 12, 20, 30, 60)
 # Costs that differ by less are equal.
 EQUAL = 1e-9
-_BETAS = ", ".join(f"{beta:g}" for beta in BETAS)
 
-Array = NDArray[np.float64]
-Labels = NDArray[np.intp]
 Setting = tuple[str, int]
 Mode = Literal["as published", "default"]
 Search = Literal["as published", "default", "Algorithm 1"]
 MODES: tuple[Mode, Mode] = ("as published", "default")
 SEARCHES: tuple[Search, ...] = ("as published", "default", "Algorithm 1")
-Calls = Sequence[tuple[str, int, int]]
+Calls = Sequence[tuple[str, Reading, int, int]]
 
 
 @dataclass(frozen=True)
@@ -61,6 +77,8 @@ class Draws:
     cost: dict[Search, Array]
     truth: Array
     """Cost of the true groups."""
+    alternative: Array
+    """ARI as published if a point does not count among its own neighbours."""
     leaving: Array
     """Probability that a step leaves its true group, for each draw."""
     labels: dict[Search, list[str]]
@@ -78,30 +96,6 @@ class Draws:
 Runs = dict[Setting, Draws]
 
 
-def draw_points(data_set: str, seed: int) -> tuple[Array, Labels]:
-    """Draw the points of one of the paper's data sets, and the group of each.
-
-    Examples
-    --------
-    >>> points, truth = draw_points("clouds", 0)
-    >>> points.shape, np.bincount(truth)
-    ((100, 2), array([40, 20, 40]))
-    """
-    rng = np.random.default_rng(seed)
-    truth = np.repeat(np.arange(N_GROUPS), SIZES[data_set])
-    if data_set == "clouds":
-        centres = np.array([[-10.0, 0.0], [0.0, 0.0], [10.0, 0.0]])[truth]
-        return centres + np.array([2.5, 0.5, 1.5])[truth, None] * rng.normal(size=centres.shape), truth
-    angles = rng.uniform(0.0, 2.0 * np.pi, len(truth))
-    circles = np.array([0.1, 7.0, 15.0])[truth, None] * np.column_stack([np.cos(angles), np.sin(angles)])
-    return circles + rng.normal(scale=0.3, size=circles.shape), truth
-
-
-def points_seed(settings: Settings, data_set: str, draw: int) -> int:
-    """Seed of the points of one draw."""
-    return settings.seed_of(list(SIZES).index(data_set), draw, 0)
-
-
 def draws(settings: Settings) -> int:
     """Return the number of draws of points: one for every five trials, as 50 stand beside 250 at full size."""
     return PAPER_DRAWS if settings.trials is None else min(PAPER_DRAWS, -(-settings.trials // 5))
@@ -109,51 +103,45 @@ def draws(settings: Settings) -> int:
 
 def run(settings: Settings) -> Result:
     """Run the experiment; see the text of the result for what it asks."""
+    from klump.experiments import clustering_report as report
+
     calls = [
-        (name, points_seed(settings, name, draw), settings.seed_of(number, draw, 1))
+        (name, reading, points_seed(settings, name, draw), settings.seed_of(number, draw, 1))
         for number, name in enumerate(SIZES)
         for draw in range(draws(settings))
+        for reading in (PUBLISHED, ALTERNATIVE)
     ]
     pieces = run_pieces(NAME, run_draw, calls, settings)
     runs = {setting: _collect(pieces, calls, setting) for setting in PAPER_RIGHT}
     neighbors = _by_neighbors(pieces, calls, runs)
+    # Shares and means of a few draws are no findings.
+    is_shown = len(runs["clouds", 15].truth) >= MIN_DRAWS
     return Result(
         name=NAME,
         title="Points as a random walk",
-        text=_text(runs, neighbors),
+        text=report.paragraphs(runs) if is_shown else report.paragraphs_on_too_few(runs),
         verdicts=(
             *(verdict for setting in runs for verdict in _recovery(setting, runs[setting])),
             *_at_once(runs),
             *(verdict for setting in runs for verdict in _cheaper(setting, runs[setting])),
             *_out_of_reach(runs["circles", 120]),
         ),
-        tables=(_recovery_table(runs), _cost_table(runs), _neighbors_table(neighbors)),
-        pictures=_pictures(runs, neighbors, settings),
+        tables=report.tables(runs, neighbors) if is_shown else (),
+        pictures=_pictures(runs, neighbors, settings, is_shown),
         data=_data(runs, neighbors),
     )
 
 
-def run_draw(data_set: str, points_seed: int, seed: int) -> dict[str, Any]:
-    """Run all searches on one draw."""
+def run_draw(data_set: str, reading: Reading, points_seed: int, seed: int) -> dict[str, Any]:
+    """Run all searches on one draw; with the alternative reading the published one only."""
     points, truth = draw_points(data_set, points_seed)
-    found = {
-        str(k): _search_all(MarkovChain.from_points(points, n_neighbors=k), truth, seed)
-        for name, k in PAPER_RIGHT
-        if name == data_set
-    }
+    chains = {k: chain_of(points, k, reading) for name, k in PAPER_RIGHT if name == data_set}
+    if reading == ALTERNATIVE:
+        return {str(k): _published_ari(chain, truth, seed) for k, chain in chains.items()}
+    found: dict[str, Any] = {str(k): _search_all(chain, truth, seed) for k, chain in chains.items()}
     if data_set == "circles":
-        chains = {str(k): MarkovChain.from_points(points, n_neighbors=k) for k in OTHERS}
-        chains["own"] = own_neighbor_chain(points, 15)
-        found["others"] = {
-            name: [adjusted_rand_index(truth, answer.labels) for answer in _as_published(chain, seed)]
-            for name, chain in chains.items()
-        }
+        found["others"] = {str(k): _published_ari(chain_of(points, k, reading), truth, seed) for k in OTHERS}
     return found
-
-
-def own_neighbor_chain(points: Array, k: int) -> MarkovChain:
-    """Chain of points that count as their own nearest neighbours: one of the k distances is then 0."""
-    return MarkovChain.from_counts(similarities(points, k - 1) ** (k / (k - 1)))
 
 
 def _search_all(chain: MarkovChain, truth: Labels, seed: int) -> dict[str, Any]:
@@ -177,6 +165,10 @@ def _as_published(chain: MarkovChain, seed: int) -> list[Aggregation]:
     return [path.at(beta) for beta in BETAS]
 
 
+def _published_ari(chain: MarkovChain, truth: Labels, seed: int) -> list[float]:
+    return [adjusted_rand_index(truth, answer.labels) for answer in _as_published(chain, seed)]
+
+
 def _record(answer: Aggregation, truth: Labels) -> dict[str, Any]:
     return {
         "ari": adjusted_rand_index(truth, answer.labels),
@@ -187,7 +179,10 @@ def _record(answer: Aggregation, truth: Labels) -> dict[str, Any]:
 
 def _collect(pieces: Sequence[Any], calls: Calls, setting: Setting) -> Draws:
     data_set, k = setting
-    rows = [piece[str(k)] for piece, call in zip(pieces, calls, strict=True) if call[0] == data_set]
+    rows, others = (
+        [piece[str(k)] for piece, call in zip(pieces, calls, strict=True) if call[:2] == (data_set, reading)]
+        for reading in (PUBLISHED, ALTERNATIVE)
+    )
 
     def table(search: Search, key: str) -> Array:
         return np.array([[answer[key] for answer in row["found"][search]] for row in rows])
@@ -196,20 +191,19 @@ def _collect(pieces: Sequence[Any], calls: Calls, setting: Setting) -> Draws:
         ari={search: table(search, "ari") for search in SEARCHES},
         cost={search: table(search, "cost") for search in SEARCHES},
         truth=np.array([row["truth"] for row in rows]),
+        alternative=np.array(others),
         leaving=np.array([row["leaving"] for row in rows]),
         labels={search: [answer["labels"] for answer in rows[0]["found"][search]] for search in SEARCHES},
     )
 
 
-def _by_neighbors(pieces: Sequence[Any], calls: Calls, runs: Runs) -> dict[str, Array]:
+def _by_neighbors(pieces: Sequence[Any], calls: Calls, runs: Runs) -> dict[int, Array]:
     """ARI of the circles as published for each k: a row for each draw, a column for each beta."""
-    rows = [piece["others"] for piece, call in zip(pieces, calls, strict=True) if call[0] == "circles"]
-    found = {name: np.array([row[name] for row in rows]) for name in rows[0]}
-    own = found.pop("own")
-    for data_set, k in runs:
-        if data_set == "circles":
-            found[str(k)] = runs[data_set, k].ari["as published"]
-    return {**{name: found[name] for name in sorted(found, key=int)}, "own": own}
+    is_used = [call[:2] == ("circles", PUBLISHED) for call in calls]
+    rows = [piece["others"] for piece, used in zip(pieces, is_used, strict=True) if used]
+    found = {k: np.array([row[str(k)] for row in rows]) for k in OTHERS}
+    found |= {k: draws.ari["as published"] for (name, k), draws in runs.items() if name == "circles"}
+    return dict(sorted(found.items()))
 
 
 def _name(setting: Setting) -> str:
@@ -237,11 +231,12 @@ def _at_once(runs: Runs) -> list[Verdict]:
         settings = [setting for setting in runs if setting[0] == data_set and PAPER_RIGHT[setting]]
         where = " and ".join(str(k) for _, k in settings)
         what = f"{data_set}, k = {where}: share of draws right at every beta, with and without annealing"
-        verdicts.append(_against_one_draw(what, 1, _right_at_once(runs, settings)))
+        verdicts.append(_against_one_draw(what, 1, right_at_once(runs, settings)))
     return verdicts
 
 
-def _right_at_once(runs: Runs, settings: Sequence[Setting]) -> Share:
+def right_at_once(runs: Runs, settings: Sequence[Setting]) -> Share:
+    """Share of draws that come out right in all settings, at every beta, with and without annealing."""
     right = [
         runs[setting].right(search).all(axis=1)
         for setting in settings
@@ -283,7 +278,7 @@ def _cheaper(setting: Setting, draws: Draws) -> list[Verdict]:
         )
         what = f"{_name(setting)}, beta = {beta:g}: mean cost in bits"
         paper, found = round(float(published.mean()), 12), round(float(default.mean()), 12)
-        verdicts.append(Verdict(what, "default", paper, found, band, outcome, reason))
+        verdicts.append(weigh(Verdict(what, "default", paper, found, band, outcome, reason, less.size)))
     return verdicts
 
 
@@ -301,135 +296,13 @@ def _out_of_reach(draws: Draws) -> list[Verdict]:
             "it has to be all for the cost alone, and not the search, to be why the paper misses the circles; "
             f"it is {share}{others if found else ''}"
         )
-        verdicts.append(Verdict(what, "default", None, share.value, 0.0, outcome, reason))
+        verdicts.append(weigh(Verdict(what, "default", None, share.value, 0.0, outcome, reason, share.of)))
     return verdicts
 
 
-def _recovery_table(runs: Runs) -> Table:
-    rows = []
-    for setting, draws in runs.items():
-        for j, beta in enumerate(BETAS):
-            cells = []
-            for mode in MODES:
-                ari = draws.ari[mode][:, j]
-                cells += [f"{np.mean(ari >= RIGHT):.2f}", f"{np.mean(ari == 1.0):.2f}", f"{ari.mean():.3f}"]
-            paper = "right" if PAPER_RIGHT[setting] else "wrong"
-            rows.append((setting[0], str(setting[1]), f"{beta:g}", paper, *cells))
-    columns = [f"{mode}: {what}" for mode in MODES for what in ("right", "perfect", "mean ARI")]
-    return Table(
-        f"How often {N_GROUPS} groups come out, over {len(draws.truth)} draws",
-        ("points", "k", "beta", "paper's draw", *columns),
-        tuple(rows),
-        f"Right: an adjusted Rand index of at least {RIGHT:g}; perfect: every point in its own group.",
-    )
-
-
-def _cost_table(runs: Runs) -> Table:
-    rows = []
-    for setting, draws in runs.items():
-        for j, beta in enumerate(BETAS):
-            costs = (draws.truth, draws.cost["as published"], draws.cost["default"])
-            means = (f"{cost[:, j].mean():.4f}" for cost in costs)
-            costlier = Share.true(draws.truth_is_costlier()[:, j])
-            leaving = f"{draws.leaving.mean():.3f}"
-            rows.append((setting[0], str(setting[1]), leaving, f"{beta:g}", *means, str(costlier)))
-    return Table(
-        "What the true groups cost",
-        (
-            "points",
-            "k",
-            "leaving",
-            "beta",
-            "true groups",
-            "as published",
-            "default",
-            "true costlier than found",
-        ),
-        tuple(rows),
-        "Mean costs in bits. Leaving: probability that a step leaves its true group, near 0 for a nearly completely "
-        "decomposable chain. Where the true groups cost more than what is found, no better search would find them.",
-    )
-
-
-def _neighbors_table(neighbors: dict[str, Array]) -> Table:
-    rows = []
-    for name, ari in neighbors.items():
-        shares = (f"{value:.2f}" for value in (ari >= RIGHT).mean(axis=0))
-        rows.append(("15, itself one" if name == "own" else name, *shares))
-    return Table(
-        "The circles as published, by number of neighbours: share of draws that come out right",
-        ("k", *(f"beta = {beta:g}" for beta in BETAS)),
-        tuple(rows),
-        "Itself one: each point counts as its own nearest neighbour, so that only 14 others set the scale.",
-    )
-
-
-def _text(runs: Runs, neighbors: dict[str, Array]) -> tuple[str, ...]:
-    question = (
-        "A walker on points steps to near ones more often than to far ones; how near is near is set by the mean "
-        "squared distance to the k nearest neighbours. Groups of points are then groups of states. The paper draws "
-        "three clouds and three concentric circles once each, and reports that the clouds are found whatever k and "
-        f"beta, and the circles only for k = 15. Here each is drawn {len(runs['circles', 15].truth)} times. A draw "
-        f"comes out right if the adjusted Rand index with the true groups is at least {RIGHT:g}: a stray point may "
-        "well lie nearer to another cloud than to its own."
-    )
-    return question, _text_on_clouds(runs), _text_on_few(runs, neighbors), _text_on_many(runs)
-
-
-def _text_on_clouds(runs: Runs) -> str:
-    clouds = [draws for setting, draws in runs.items() if setting[0] == "clouds"]
-    published, default = (np.mean([draws.ari[mode] for draws in clouds]) for mode in MODES)
-    wrong = np.vstack([draws.ari["default"] < 1.0 for draws in clouds])
-    costlier = np.vstack([draws.truth_is_costlier() for draws in clouds])
-    return (
-        f"Clouds: as published {_shares(clouds, 'as published')} of the draws come out right, by default "
-        f"{_shares(clouds, 'default')}, over both k and all beta (mean adjusted Rand index {published:.3f} and "
-        f"{default:.3f}). The default's groups are not exactly the true ones in {Share.true(wrong)} runs; in "
-        f"{np.count_nonzero(wrong & costlier)} of these the true ones cost more."
-    )
-
-
-def _text_on_few(runs: Runs, neighbors: dict[str, Array]) -> str:
-    draws = runs["circles", 15]
-    at_once = _right_at_once(runs, [("circles", 15)])
-    own = (neighbors["own"] >= RIGHT).mean(axis=0)
-    return (
-        f"Circles, k = 15: as published {_shares([draws], 'as published')} of the draws come out right, and {at_once} "
-        "at every beta with and without annealing, as the paper's one did. By default "
-        f"{_shares([draws], 'default')} come out right; the true circles cost more than what is found in "
-        f"{_counts(draws.truth_is_costlier())} of {len(draws.truth)} draws at beta = {_BETAS}. A step "
-        f"leaves its circle with probability {draws.leaving.mean():.2f}: "
-        "these chains are less nearly decomposable than the paper's words suggest, and much hangs on the scale. If "
-        "each point counts as its own nearest neighbour, which those words leave open, the published search is right "
-        f"in {_span(own)} of the draws."
-    )
-
-
-def _text_on_many(runs: Runs) -> str:
-    draws = runs["circles", 120]
-    return (
-        f"Circles, k = 120: of {len(draws.truth)} draws, as published {_counts(draws.right('as published'))} come out "
-        f"right at beta = {_BETAS}, and {_counts(draws.right('default'))} by default. The true circles cost more than "
-        f"what is found in {_counts(draws.truth_is_costlier())}. There it is not the search that "
-        "fails: with a scale that spans all points, this cost prefers other groups to the circles, and a better "
-        "search cannot help."
-    )
-
-
-def _shares(parts: Sequence[Draws], search: Search) -> str:
-    return _span(np.concatenate([draws.right(search).mean(axis=0) for draws in parts]))
-
-
-def _span(shares: Array) -> str:
-    low, high = f"{shares.min():.0%}", f"{shares.max():.0%}"
-    return low if low == high else f"{low} to {high}"
-
-
-def _counts(values: NDArray[np.bool_]) -> str:
-    return ", ".join(str(count) for count in np.count_nonzero(values, axis=0))
-
-
-def _pictures(runs: Runs, neighbors: dict[str, Array], settings: Settings) -> tuple[Picture, ...]:
+def _pictures(
+    runs: Runs, neighbors: dict[int, Array], settings: Settings, is_shown: bool
+) -> tuple[Picture, ...]:
     from klump.experiments import clustering_pictures as pictures
 
     found = [
@@ -441,8 +314,7 @@ def _pictures(runs: Runs, neighbors: dict[str, Array], settings: Settings) -> tu
         )
         for data_set in SIZES
     ]
-    return (
-        *found,
+    shares = [
         Picture(
             "recovery",
             f"Share of draws that come out right (adjusted Rand index at least {RIGHT:g}), with Wilson's interval at "
@@ -452,14 +324,15 @@ def _pictures(runs: Runs, neighbors: dict[str, Array], settings: Settings) -> tu
         ),
         Picture(
             "neighbours",
-            "The circles as published, by the number of neighbours that set the scale. The "
-            "paper uses 15 and 120.",
-            partial(pictures.by_neighbors, neighbors),
+            "The circles as published, by the number of neighbours that set the scale. The paper uses 15 and 120. "
+            "Stars: a point does not count among its own neighbours.",
+            partial(pictures.by_neighbors, neighbors, runs),
         ),
-    )
+    ]
+    return (*found, *shares) if is_shown else tuple(found)
 
 
-def _data(runs: Runs, neighbors: dict[str, Array]) -> dict[str, Any]:
+def _data(runs: Runs, neighbors: dict[int, Array]) -> dict[str, Any]:
     return {
         "betas": list(BETAS),
         "right": RIGHT,
@@ -471,8 +344,9 @@ def _data(runs: Runs, neighbors: dict[str, Array]) -> dict[str, Any]:
                 "cost": {search: draws.cost[search].tolist() for search in SEARCHES},
                 "cost_of_truth": draws.truth.tolist(),
                 "leaving": draws.leaving.tolist(),
+                "ari_with_others_only": draws.alternative.round(12).tolist(),
             }
             for setting, draws in runs.items()
         ],
-        "circles_by_neighbors": {name: ari.round(12).tolist() for name, ari in neighbors.items()},
+        "circles_by_neighbors": {str(k): ari.round(12).tolist() for k, ari in neighbors.items()},
     }

@@ -7,20 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from klump.chain import MarkovChain
-from klump.experiments.clustering import (
-    ALONE,
-    BETAS,
-    MODES,
-    N_GROUPS,
-    PAPER_RIGHT,
-    RIGHT,
-    SIZES,
-    Array,
-    Labels,
-    Runs,
-    Search,
-    draw_points,
-)
+from klump.experiments.clustering import ALONE, BETAS, MODES, PAPER_RIGHT, RIGHT, Runs, Search
+from klump.experiments.points import N_GROUPS, SIZES, Array, Labels, chain_of, draw_points
 from klump.experiments.shares import Share
 
 if TYPE_CHECKING:
@@ -49,7 +37,7 @@ def found(data_set: str, runs: Runs, seed: int) -> Figure:
         mosaic = [["chain", *(f"{mode}, beta = {beta:g}" for beta in BETAS)] for mode in MODES]
         places = half.subplot_mosaic(mosaic, width_ratios=[1.5, 1, 1, 1])
         chain = places.pop("chain")
-        _draw_chain(chain, MarkovChain.from_points(points, n_neighbors=k), SIZES[data_set])
+        _draw_chain(chain, chain_of(points, k), SIZES[data_set])
         chain.set_title(f"k = {k}", fontweight="bold")
         draws = runs[data_set, k]
         for mode in MODES:
@@ -123,24 +111,35 @@ def recovery(runs: Runs) -> Figure:
     return figure
 
 
-def by_neighbors(neighbors: dict[str, Array]) -> Figure:
+def by_neighbors(neighbors: dict[int, Array], runs: Runs) -> Figure:
     """Share of draws in which the circles come out right, by the number of neighbours."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(8, 4), layout="constrained")
     axes = figure.subplots()
-    counts = np.array([int(name) for name in neighbors if name != "own"])
+    counts = np.array(list(neighbors))
     # The betas hardly differ: thick lines below thin ones, so that all are seen, and the interval of one.
     for j, (beta, colour, width) in enumerate(zip(BETAS, BETA_COLOURS, (7, 4, 1.5), strict=True)):
-        values = [Share.true(neighbors[str(k)][:, j] >= RIGHT).value for k in counts]
+        values = [Share.true(neighbors[k][:, j] >= RIGHT).value for k in counts]
         axes.plot(counts, values, color=colour, linewidth=width, label=f"beta = {beta:g}")
-    middle = {name: Share.true(ari[:, 1] >= RIGHT) for name, ari in neighbors.items()}
-    low, high = np.array([middle[str(k)].interval for k in counts]).T
+    low, high = np.array([Share.true(neighbors[k][:, 1] >= RIGHT).interval for k in counts]).T
     words = f"beta = {BETAS[1]:g}"
     shade: dict[str, Any] = {"color": BETA_COLOURS[1], "alpha": 0.15, "linewidth": 0}
     axes.fill_between(counts, low, high, label=f"{words}, interval", **shade)
-    label = f"{words}, each point its own neighbour"
-    axes.plot([15], [middle["own"].value], "*", color=PAPER, markersize=11, label=label, zorder=3)
+    alternative = {
+        k: Share.true(draws.alternative[:, 1] >= RIGHT).value
+        for (name, k), draws in runs.items()
+        if name == "circles"
+    }
+    axes.plot(
+        list(alternative),
+        list(alternative.values()),
+        "*",
+        color=PAPER,
+        markersize=11,
+        label=f"{words}, a point is not its own neighbour",
+        zorder=3,
+    )
     axes.set_xscale("log")
     axes.set_xticks(counts, [str(k) for k in counts])
     axes.minorticks_off()

@@ -10,7 +10,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Literal, get_args
 
-from klump.experiments.result import Marked, Outcome, Picture, Result, Table, Verdict
+from klump.experiments.result import MIN_DRAWS, Marked, Outcome, Picture, Result, Table, Verdict
 
 OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
 MODES: tuple[Literal["as published", "default"], ...] = ("as published", "default")
@@ -27,6 +27,7 @@ _VERBS = {
     "agrees": ("agrees", "agree"),
     "better": ("is better", "are better"),
     "differs": ("differs", "differ"),
+    "undecided": ("is undecided", "are undecided"),
 }
 
 _PAPER = "A Generalized Framework for Kullback-Leibler Markov Aggregation"
@@ -43,7 +44,10 @@ good, or better; where the paper is silent, than what the published algorithm fo
 standard errors of the two numbers taken together, or the digits that the paper rounds away; where it comes from
 stands beside each number. Beyond its band a number is <span class="better">better</span> if it is off in the
 direction that the experiment strives for; otherwise it <span class="differs">differs</span>, and the reason is
-given.</p>
+given. A number is <span class="undecided">undecided</span> if it lies within its band but no outcome of the paper's
+trials would have been outside it, given what was found: then agreement says nothing. So it is for a single draw of the
+paper unless nearly all draws here come out alike, and for a band as wide as the range of the values. Shares, means and
+curves of fewer than {MIN_DRAWS} draws are not shown, and are undecided unless they differ.</p>
 """
 
 
@@ -87,7 +91,8 @@ def page(
             _header(results, facts),
             "<main>",
             *(_section(result, sizes or {}) for result in results),
-            "</main>\n<footer><p>All numbers of this page: <a href=summary.json>summary.json</a>.</p></footer>",
+            "</main>\n<footer><p>All numbers of this page: <a href=summary.json>summary.json</a>; all verdicts in "
+            "Markdown: <a href=summary.md>summary.md</a>.</p></footer>",
             "</body>\n</html>\n",
         )
     )
@@ -103,7 +108,7 @@ def _header(results: Sequence[Result], facts: Mapping[str, str]) -> str:
 
 
 def _score(verdicts: Iterable[Verdict], outcomes: Sequence[Outcome] = ()) -> str:
-    """Say how many numbers agree, are better and differ; zeros only if asked for."""
+    """Say how many numbers have each outcome; zeros only if asked for."""
     counts = Counter(verdict.outcome for verdict in verdicts)
     cells = (
         f"<li class={outcome}><strong>{counts[outcome]}</strong> {_VERBS[outcome][counts[outcome] != 1]}</li>"
@@ -184,10 +189,15 @@ def _kind(cells: Sequence[str]) -> str:
 
 def _verdicts(verdicts: Sequence[Verdict]) -> Iterable[str]:
     """Numbers that differ first and open, the others to be opened."""
-    differing = [verdict for verdict in verdicts if verdict.outcome == "differs"]
-    others = [verdict for verdict in verdicts if verdict.outcome != "differs"]
+    differing, undecided = (
+        [verdict for verdict in verdicts if verdict.outcome == outcome]
+        for outcome in ("differs", "undecided")
+    )
+    others = [verdict for verdict in verdicts if verdict.outcome in ("agrees", "better")]
     if differing:
         yield _details(f"{_numbers(differing)} outside the band, and why", differing, state=" open")
+    if undecided:
+        yield _details(f"{_numbers(undecided)} undecided, and why", undecided)
     if others:
         yield _details(f"{_numbers(others)} that agree or are better, one by one", others)
 
@@ -206,7 +216,8 @@ def _details(summary: str, verdicts: Sequence[Verdict], state: str = "") -> str:
 
 def _verdict_cells(verdict: Verdict) -> str:
     difference = None if verdict.paper is None else verdict.found - verdict.paper
-    numbers = (verdict.paper, verdict.found, difference, verdict.band)
+    numbers: tuple[float | None, ...] = (verdict.paper, verdict.found, difference, verdict.band)
+    numbers = numbers if verdict.is_shown else (None,) * len(numbers)
     outcome = f"<span class={verdict.outcome}>{verdict.outcome}</span> <small>{_text(verdict.reason)}</small>"
     return (
         f"{_cell('td', _text(verdict.what))}{_cell('td', verdict.mode)}"

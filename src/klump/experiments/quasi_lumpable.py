@@ -21,7 +21,17 @@ from klump.aggregation.aggregation import Aggregation
 from klump.aggregation.agreement import adjusted_rand_index
 from klump.aggregation.question import aggregate, beta_path
 from klump.experiments import quasi_lumpable_pictures as pictures
-from klump.experiments.result import STANDARD_ERRORS, Picture, Result, Sample, Table, Verdict, judge
+from klump.experiments.result import (
+    MIN_DRAWS,
+    STANDARD_ERRORS,
+    Picture,
+    Result,
+    Sample,
+    Verdict,
+    judge,
+    too_few,
+    weigh,
+)
 from klump.experiments.trials import Settings, run_pieces
 from klump.sources.random_chains import block_chain
 
@@ -42,6 +52,8 @@ SEQUENTIAL_EPS = 0.4
 DEMANDED = (0.0, 0.4, 0.99)
 # Costs on the same chain that differ by less are equal.
 EQUAL = 1e-9
+# Least and largest mean that the paper could have found: an ARI of 0 is that of guessing, a cost has no upper limit.
+LIMITS = {"ari": (0.0, 1.0), "cost": (0.0, math.inf)}
 # Trials in one piece of work: a second or so.
 CHUNKS = {"annealing": 10, "sequential": 10, "default": 2}
 # What a seed is for: every draw has its own.
@@ -123,6 +135,8 @@ class Comparison:
 
 def run(settings: Settings) -> Result:
     """Run the experiment; the text of the result says what it asks."""
+    from klump.experiments import quasi_lumpable_report as report
+
     runs = run_trials(settings)
     curves = read_curves(runs)
     comparisons = compare(runs)
@@ -130,12 +144,7 @@ def run(settings: Settings) -> Result:
     return Result(
         name=NAME,
         title="Planted groups under noise",
-        text=(
-            _question(settings.trials_or(TRIALS), len(comparisons[0].default.cost)),
-            _published_text(curves, published),
-            _default_text(curves, comparisons),
-            _lesson(comparisons),
-        ),
+        text=report.paragraphs(curves, comparisons, published),
         verdicts=(
             *published,
             *default_verdicts(curves),
@@ -143,7 +152,7 @@ def run(settings: Settings) -> Result:
             demanded_verdict(curves),
             *(cost_verdict(comparison) for comparison in comparisons),
         ),
-        tables=(_agreement_table(curves, published), _recovery_table(curves), _cost_table(comparisons)),
+        tables=report.tables(curves, comparisons, published),
         pictures=_pictures(curves, comparisons, settings.seed),
         data=_data(curves, comparisons),
     )
@@ -250,6 +259,7 @@ def published_verdicts(curves: tuple[Curve, ...]) -> tuple[Verdict, ...]:
             "as published",
             paper,
             found,
+            limits=LIMITS[curve.quantity],
             reason=f"{simple_distance(paper, found):.3g} apart if each sample goes by its own deviation",
         )
         for curve in curves
@@ -269,6 +279,7 @@ def default_verdicts(curves: tuple[Curve, ...]) -> tuple[Verdict, ...]:
                     paper,
                     found,
                     better="lower" if curve.quantity == "cost" else "higher",
+                    limits=LIMITS[curve.quantity],
                     reason=_ELSEWHERE if curve.quantity == "ari" and found.mean < paper.mean else "",
                 )
             )
@@ -302,7 +313,10 @@ def recovery_verdicts(curves: tuple[Curve, ...]) -> tuple[Verdict, ...]:
             how = "at least the paper's" if found.mean >= paper.mean - EQUAL else "below the paper's"
             reason = f"{how}; best at beta = {beta:g}, the paper's at {paper_beta:g}"
             what = f"{curve.title}, alpha = {curve.alpha:g}, best beta"
-            verdicts.append(judge(what, "default", paper, found, better="higher", reason=reason))
+            limits = LIMITS[curve.quantity]
+            verdicts.append(
+                judge(what, "default", paper, found, better="higher", limits=limits, reason=reason)
+            )
     return tuple(verdicts)
 
 
@@ -315,14 +329,17 @@ def demanded_verdict(curves: tuple[Curve, ...]) -> Verdict:
     if found.mean < demanded:
         missing = f"{demanded - found.mean:.4f} short of it, standard error {found.error:.4f}"
         reason += f"; {missing} of {found.size} trials"
-    return Verdict(
-        f"ARI of at least {demanded:g} for some beta, eps = {eps:g}, alpha = {alpha:g}",
-        "default",
-        paper.mean,
-        found.mean,
-        demanded - paper.mean,
-        "better" if found.mean >= demanded else "differs",
-        reason,
+    return weigh(
+        Verdict(
+            f"ARI of at least {demanded:g} for some beta, eps = {eps:g}, alpha = {alpha:g}",
+            "default",
+            paper.mean,
+            found.mean,
+            demanded - paper.mean,
+            "better" if found.mean >= demanded else "differs",
+            reason,
+            found.size,
+        )
     )
 
 
@@ -336,138 +353,41 @@ def cost_verdict(comparison: Comparison) -> Verdict:
     )
     if higher:
         reason += "; the published algorithm may leave groups empty, which can be cheaper"
-    return Verdict(
-        f"Cost against the published algorithm {comparison.title}, alpha = {comparison.alpha:g}",
-        "default",
-        float(comparison.published.cost.mean()),
-        float(comparison.default.cost.mean()),
-        EQUAL,
-        "differs" if higher else "better" if lower else "agrees",
-        reason,
-    )
-
-
-def _question(trials: int, default: int) -> str:
-    return (
-        f"Random chains of {sum(SIZES)} states are lumpable for planted groups of {SIZES[0]}, {SIZES[1]} and "
-        f"{SIZES[2]} states, up to noise. A larger alpha keeps a chain longer within its groups; eps is the share "
-        f"of noise. Does a search that knows only the number of groups find them again, and for which beta? The "
-        f"adjusted Rand index (ARI) says: 1 if it finds them, about 0 if it might as well have guessed. There are "
-        f"{trials} chains for each alpha and eps here, {TRIALS} in the paper; klump's default, which takes its time, "
-        f"sees the first {default} of them."
-    )
-
-
-def _published_text(curves: tuple[Curve, ...], published: tuple[Verdict, ...]) -> str:
-    distances = [distance(verdict) for verdict in published]
-    farthest = published[int(np.argmax(distances))]
-    agreeing = sum(verdict.outcome == "agrees" for verdict in published)
-    close = sum(far <= STANDARD_ERRORS / 2 for far in distances)
-    collapse = [curve for curve in curves if curve.panel == "ARIseq"]
-    above, below = (
-        np.mean([curve.published[BETAS.index(beta)].mean for curve in collapse]) for beta in (0.5, 0.3)
-    )
-    return (
-        f"As published, {agreeing} of the {len(published)} points in the paper's six panels of curves agree: they "
-        f"lie within {STANDARD_ERRORS:g} standard errors of the paper's means, {close} of them within "
-        f"{STANDARD_ERRORS / 2:g}. The farthest is {max(distances):.1f} away ({farthest.what}). Without annealing "
-        f"the search collapses below beta = 0.5, as in the paper: the mean ARI falls from {above:.2f} at 0.5 to "
-        f"{below:.2f} at 0.3."
-    )
-
-
-def _default_text(curves: tuple[Curve, ...], comparisons: tuple[Comparison, ...]) -> str:
-    hardest = [curve for curve in curves if curve.panel in ("ARI0", "ARI4", "ARI8") and curve.alpha == 0.0]
-    beside = ", ".join(
-        f"{best(curve.default)[1].mean:.3f} against {best(curve.paper)[1].mean:.3f} at eps = {curve.eps:g}"
-        for curve in hardest
-    )
-    change = np.concatenate([comparison.change.cost for comparison in comparisons if comparison.annealing])
-    return (
-        f"klump's default, on the same chains, finds a cheaper map than the published algorithm with annealing in "
-        f"{(change < -EQUAL).mean():.1%} of all chains and betas, and a costlier one in "
-        f"{(change > EQUAL).mean():.1%}. At the best beta its mean ARI for alpha = 0, the hardest case, is {beside} "
-        f"in the paper."
-    )
-
-
-def _lesson(comparisons: tuple[Comparison, ...]) -> str:
-    annealed = [comparison for comparison in comparisons if comparison.annealing]
-    mean_ari = np.mean([comparison.default.ari for comparison in annealed], axis=(0, 1))
-    noisy = [comparison for comparison in annealed if comparison.eps > 0.0]
-    default = np.mean([comparison.default.ari[:, -1] for comparison in noisy])
-    published = np.mean([comparison.published.ari[:, -1] for comparison in noisy])
-    return (
-        f"Cheaper is not always closer to what was planted. Over all chains the default's mean ARI is highest at "
-        f"beta = {BETAS[int(np.argmax(mean_ari))]:g} ({mean_ari.max():.3f}). At beta = 0 and with noise it is "
-        f"{default:.2f}, the published algorithm's {published:.2f}: there, groups that tell nearly nothing of each "
-        f"other cost nearly nothing. Annealing often stops short of them, in a local optimum that is costlier and "
-        f"closer to the planted groups; a thorough search shows what the cost itself prefers. With noise, beta "
-        f"should not be small."
-    )
-
-
-def _agreement_table(curves: tuple[Curve, ...], published: tuple[Verdict, ...]) -> Table:
-    rows = []
-    for which, curve in enumerate(curves):
-        points = published[which * len(BETAS) : (which + 1) * len(BETAS)]
-        distances = [distance(verdict) for verdict in points]
-        farthest = int(np.argmax(distances))
-        agreeing = sum(verdict.outcome == "agrees" for verdict in points)
-        means = (f"{curve.paper[farthest].mean:.4f}", f"{curve.published[farthest].mean:.4f}")
-        position = (f"{curve.alpha:g}", f"{BETAS[farthest]:g}")
-        rows.append(
-            (curve.title, *position, *means, f"{distances[farthest]:.1f}", f"{agreeing} of {len(points)}")
+    return weigh(
+        Verdict(
+            f"Cost against the published algorithm {comparison.title}, alpha = {comparison.alpha:g}",
+            "default",
+            float(comparison.published.cost.mean()),
+            float(comparison.default.cost.mean()),
+            EQUAL,
+            "differs" if higher else "better" if lower else "agrees",
+            reason,
+            len(comparison.default.cost),
         )
-    return Table(
-        "As published: the point of each curve that is farthest from the paper's",
-        ("curve", "alpha", "beta", "paper", "found", "standard errors apart", "points that agree"),
-        tuple(rows),
-    )
-
-
-def _recovery_table(curves: tuple[Curve, ...]) -> Table:
-    rows = []
-    for curve in curves:
-        if curve.quantity == "ari":
-            bests = [best(samples) for samples in (curve.paper, curve.published, curve.default)]
-            cells = (f"{sample.mean:.4f} at {beta:g}" for beta, sample in bests)
-            gain = bests[2][1].mean - bests[1][1].mean
-            rows.append((curve.title, f"{curve.alpha:g}", *cells, f"{gain:+.4f}"))
-    return Table(
-        "Mean ARI at the best beta",
-        ("curve", "alpha", "paper", "as published", "default", "default less as published"),
-        tuple(rows),
-        note="The default knows no with or without annealing: its numbers for eps = 0.4 appear twice.",
-    )
-
-
-def _cost_table(comparisons: tuple[Comparison, ...]) -> Table:
-    rows = []
-    for comparison in comparisons:
-        change = comparison.change.cost
-        costs = (comparison.published.cost.mean(), comparison.default.cost.mean())
-        shares = (f"{share.mean():.1%}" for share in (change < -EQUAL, change > EQUAL))
-        means = (*(f"{cost:.6f}" for cost in costs), f"{change.mean():+.6f}")
-        rows.append((comparison.title, f"{comparison.alpha:g}", *means, *shares))
-    return Table(
-        "Cost in bits on the same chains, mean over all betas",
-        ("published algorithm", "alpha", "as published", "default", "difference", "cheaper", "costlier"),
-        tuple(rows),
-        note="Cheaper, costlier: share of all chains and betas in which the default's map is.",
     )
 
 
 def _pictures(
     curves: tuple[Curve, ...], comparisons: tuple[Comparison, ...], seed: int
 ) -> tuple[Picture, ...]:
-    return (
+    published, default = (samples[0].size for samples in (curves[0].published, curves[0].default))
+    dots = (
+        "The dots (klump as published) should lie on the pale lines"
+        if published >= MIN_DRAWS
+        else f"klump as published, {too_few(published, 'chain')}"
+    )
+    dashes = (
+        "the dashes (klump's default) show how much lower the cost can be, and where the planted groups are found more "
+        "often. Where the cost at small beta prefers other groups than the planted ones, the default finds those, and "
+        "its ARI falls."
+        if default >= MIN_DRAWS
+        else f"klump's default, {too_few(default, 'chain')}."
+    )
+    every = (
         Picture(
             "curves",
-            "The paper's six panels. Pale: the paper's mean, with its standard deviation as a band. The dots (klump "
-            "as published) should lie on the pale lines; the dashes (klump's default) show how much lower the cost "
-            "can be, and where the planted groups are found more often. Where the cost at small beta prefers other "
-            "groups than the planted ones, the default finds those, and its ARI falls.",
+            "The paper's six panels. Pale: the paper's mean, with its standard deviation as a band. "
+            f"{dots}; {dashes}",
             partial(pictures.draw_curves, curves, BETAS),
         ),
         Picture(
@@ -486,6 +406,7 @@ def _pictures(
             ),
         ),
     )
+    return every if default >= MIN_DRAWS else every[:2]
 
 
 def _data(curves: tuple[Curve, ...], comparisons: tuple[Comparison, ...]) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from klump.experiments.result import MIN_DRAWS
 from klump.sources.random_chains import block_chain
 
 if TYPE_CHECKING:
@@ -34,15 +35,16 @@ def draw_curves(curves: Sequence[Curve], betas: Sequence[float]) -> Any:
             mean, std = _arrays(curve.paper)
             axes.fill_between(betas, mean - std, mean + std, color=colour, alpha=0.1, linewidth=0.0)
             axes.plot(betas, mean, color=colour, **_PAPER)
-            axes.plot(betas, _arrays(curve.published)[0], color=colour, **_PUBLISHED)
-            axes.plot(betas, _arrays(curve.default)[0], color=colour, **_DEFAULT)
+            for samples, style in ((curve.published, _PUBLISHED), (curve.default, _DEFAULT)):
+                if _are_shown(samples):
+                    axes.plot(betas, _arrays(samples)[0], color=colour, **style)
         _label(axes, shown[0].title.replace("eps", "ε"), _LABELS[shown[0].quantity])
         axes.set_ylim((-0.12, 1.08) if shown[0].quantity == "ari" else (0.0, 0.26))
-    styles = {
-        "paper (± standard deviation)": _PAPER,
-        "klump as published": _PUBLISHED,
-        "klump's default": _DEFAULT,
-    }
+    styles = {"paper (± standard deviation)": _PAPER}
+    if _are_shown(curves[0].published):
+        styles["klump as published"] = _PUBLISHED
+    if _are_shown(curves[0].default):
+        styles["klump's default"] = _DEFAULT
     _legend(figure, styles)
     return figure
 
@@ -98,6 +100,10 @@ def draw_gain(comparisons: Sequence[Comparison], betas: Sequence[float]) -> Any:
             _label(axes, f"{label}, ε = {eps:g}", label if eps == columns[0] else "")
     _legend(figure, {})
     return figure
+
+
+def _are_shown(samples: Sequence[Sample]) -> bool:
+    return samples[0].size >= MIN_DRAWS
 
 
 def _arrays(samples: Sequence[Sample]) -> tuple[Any, Any]:

@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from klump.experiments.result import STANDARD_ERRORS, Outcome, Verdict
+from klump.experiments.result import STANDARD_ERRORS, Outcome, Verdict, weigh
 
 
 @dataclass(frozen=True)
@@ -63,21 +63,26 @@ def judge_shares(
     """Compare two shares by the standard error of their difference, were they draws from one common share.
 
     Unlike the standard deviation of a few trials that all succeed, that error is never 0 unless all trials of both
-    are alike. A single trial can only contradict a share of the other outcome below 6 %.
+    are alike.
+
+    The verdict is ``"undecided"`` if no outcome of the paper's trials would have been a disagreement, given what was
+    found: for every count c from 0 to n, ``abs(found.value - c / n)`` is within the band of ``Share(c, n)`` and
+    ``found``. A single trial can contradict only a share below 6 % of its outcome, so that one right draw of the paper
+    agrees with 48 of 50 (a wrong one would not), but says nothing about 30 of 50. The verdict is ``"undecided"`` for
+    fewer than ``MIN_DRAWS`` trials too, see :func:`klump.experiments.result.weigh`.
 
     Examples
     --------
-    >>> judge_shares("right", "as published", Share(1, 1), Share(15, 50)).outcome
+    >>> judge_shares("right", "as published", Share(1, 1), Share(49, 50)).outcome
     'agrees'
+    >>> judge_shares("right", "as published", Share(1, 1), Share(15, 50)).outcome
+    'undecided'
     >>> judge_shares("right", "as published", Share(1, 1), Share(2, 50)).outcome
     'differs'
     >>> judge_shares("right", "default", Share(15, 50), Share(45, 50), better="higher").outcome
     'better'
     """
-    common = (paper.count + found.count) / (paper.of + found.of)
-    error = math.sqrt(common * (1 - common) * (1 / paper.of + 1 / found.of))
-    # Shares differ by 1 at most.
-    band = min(max(STANDARD_ERRORS * error, 1e-9), 1.0)
+    band = _band(paper, found)
     difference = found.value - paper.value
     outcome: Outcome = "agrees"
     if abs(difference) > band:
@@ -85,6 +90,25 @@ def judge_shares(
     explained = (
         f"{STANDARD_ERRORS:g} standard errors of the difference between shares of {paper.of} and {found.of}"
     )
-    return Verdict(
-        what, mode, paper.value, found.value, band, outcome, f"{explained}; {reason}" if reason else explained
-    )
+    explained = f"{explained}; {reason}" if reason else explained
+    verdict = Verdict(what, mode, paper.value, found.value, band, outcome, explained, found.of)
+    return weigh(verdict, obstacle="" if _can_differ(paper.of, found) else _obstacle(paper.of))
+
+
+def _band(paper: Share, found: Share) -> float:
+    common = (paper.count + found.count) / (paper.of + found.of)
+    error = math.sqrt(common * (1 - common) * (1 / paper.of + 1 / found.of))
+    # Shares differ by 1 at most.
+    return min(max(STANDARD_ERRORS * error, 1e-9), 1.0)
+
+
+def _can_differ(n: int, found: Share) -> bool:
+    """Whether some count of n trials would lie outside its band around the share found."""
+    shares = (Share(count, n) for count in range(n + 1))
+    return any(abs(found.value - share.value) > _band(share, found) for share in shares)
+
+
+def _obstacle(n: int) -> str:
+    if n == 1:
+        return "a single draw cannot contradict this share: neither right nor wrong would be outside the band"
+    return f"{n} draws cannot contradict this share: no count of them would be outside the band"

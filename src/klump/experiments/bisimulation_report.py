@@ -1,0 +1,142 @@
+"""Guaranteed and observed errors in words and tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from klump.experiments.bisimulation import (
+    FAMILIES,
+    PATH_STEPS,
+    ROUNDING,
+    STEPS,
+    Certificate,
+    are_few,
+    is_lumpable,
+    ratios,
+)
+from klump.experiments.result import Table, too_few
+
+
+def tables(certificates: Sequence[Certificate]) -> tuple[Table, ...]:
+    """Return medians by kind of chain; kinds with too few draws are left out."""
+    columns = (
+        "chain",
+        "groups",
+        "mode",
+        "chains",
+        "kept",
+        "mean error",
+        "epsilon",
+        "Proposition 1",
+        "times epsilon",
+        f"group after {STEPS} steps",
+        f"first {PATH_STEPS} steps",
+        f"{PATH_STEPS} epsilon",
+    )
+    note = (
+        "Errors are total variations, from the worst start; medians over the chains. Kept: share of what one step "
+        "tells of the next that the groups keep. Epsilon: the largest error of one step; the mean error is weighted by "
+        "the stationary distribution. A bound of 1 or more says nothing; one near 1e-8 is the root of rounding."
+    )
+    few = [len(part) for part in _alike(certificates).values() if are_few(part)]
+    if few:
+        note += f" Random chains are left out ({too_few(few[0], 'chain')} of a kind)."
+    random = [c for c in certificates if c.family == "quasi-lumpable"]
+    others = [c for c in certificates if c.family != "quasi-lumpable"]
+    every = (
+        Table("Letters, points and three states", columns, _rows(others), note),
+        Table("Planted groups under noise", columns, _rows(random), note),
+    )
+    return tuple(table for table in every if table.rows)
+
+
+def _rows(certificates: Sequence[Certificate]) -> tuple[tuple[str, ...], ...]:
+    return tuple(
+        (*names, str(len(part)), *_medians(part))
+        for names, part in _alike(certificates).items()
+        if not are_few(part)
+    )
+
+
+def _alike(certificates: Sequence[Certificate]) -> dict[tuple[str, str, str], list[Certificate]]:
+    """Certificates by kind of chain, groups and mode."""
+    alike: dict[tuple[str, str, str], list[Certificate]] = {}
+    for c in certificates:
+        alike.setdefault((c.chain, c.groups, c.mode), []).append(c)
+    return alike
+
+
+def _medians(part: Sequence[Certificate]) -> tuple[str, ...]:
+    return (
+        _median(c.kept for c in part),
+        _median(c.mean for c in part),
+        _median(c.epsilon for c in part),
+        _median(c.proposition for c in part),
+        _median(ratios(part)),
+        _median(c.marginal[-1] for c in part),
+        _median(c.paths[-1] for c in part),
+        _median(c.guaranteed(PATH_STEPS) for c in part),
+    )
+
+
+def _median(values: Iterable[float]) -> str:
+    numbers = list(values)
+    if not numbers:
+        return "–"
+    median = float(np.median(numbers))
+    return "0" if median <= ROUNDING else f"{median:.3g}"
+
+
+def paragraphs(certificates: Sequence[Certificate]) -> tuple[str, ...]:
+    """Say what is guaranteed and what was observed."""
+    every = len(certificates)
+    question = (
+        "From each state, where does a step lead, by groups, and where does the aggregated chain say it leads? The "
+        "largest difference over the states, in total variation, is epsilon; the paper's Proposition 1 bounds it by "
+        "the lumpability cost and the least stationary probability. The paper proves the bound and gives no numbers; "
+        "klump also computes epsilon exactly. Here both stand side by side for "
+        f"{every} pairs of a chain and its groups, from all experiments of the paper."
+    )
+    lumpable = [c for c in certificates if is_lumpable(c)]
+    without = (
+        f"The {len(lumpable)} chains without noise are exactly lumpable for their planted groups: there the largest "
+        f"epsilon is {max(c.epsilon for c in lumpable):.1g}, which is rounding."
+        if not are_few(lumpable)
+        else f"Chains without noise, exactly lumpable for their planted groups, {too_few(len(lumpable), 'chain')}."
+    )
+    return question, _text_on_bound(certificates), _text_on_steps(certificates), without
+
+
+def _text_on_bound(certificates: Sequence[Certificate]) -> str:
+    every = len(certificates)
+    held = sum(c.proposition_holds for c in certificates)
+    times = ratios(certificates)
+    silent = [c for c in certificates if c.proposition >= 1.0]
+    counts = {family: sum(c.family == family for c in silent) for family in FAMILIES}
+    named = ", ".join(f"{family} {count}" for family, count in counts.items() if count)
+    return (
+        f"Proposition 1 holds for {held} of {every}. It is {np.median(times):.3g} times the exact epsilon in the "
+        f"median, {times.min():.3g} times at least and {times.max():,.0f} times at most, and says nothing (1 or "
+        f"more) for {len(silent)} of {every}{f' ({named})' if named else ''}: one rare state makes it large, as in the "
+        "letters, where epsilon is large too but the mean error is not."
+    )
+
+
+def _text_on_steps(certificates: Sequence[Certificate]) -> str:
+    within = sum(c.horizon_holds for c in certificates)
+    strays = [c for c in certificates if c.epsilon > ROUNDING]
+    joint = np.median([c.paths[-1] / c.epsilon for c in strays])
+    forgotten = sum(c.marginal[-1] < 0.1 * c.epsilon for c in strays)
+    worst = max(strays, key=lambda c: c.marginal[-1])
+    return (
+        "Over t steps the errors add up to t epsilon at most, from every start. Observed are the law of the group "
+        f"after each of {STEPS} steps and the joint law of the groups of the first {PATH_STEPS} steps, both computed "
+        f"without sampling, from the worst start: all stay within t epsilon for {within} of {len(certificates)}. The "
+        f"joint law of {PATH_STEPS} steps is off by {joint:.2g} epsilon in the median, where {PATH_STEPS} epsilon are "
+        f"guaranteed. After {STEPS} steps the law of the group is off by less than a tenth of epsilon for {forgotten} "
+        f"of {len(strays)}, because chains forget where they started. Slow ones take longer: it is off most, by "
+        f"{worst.marginal[-1]:.2f}, for {worst.chain} "
+        f"({worst.groups if '=' in worst.groups else worst.groups + ' groups'})."
+    )

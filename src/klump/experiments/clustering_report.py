@@ -1,0 +1,173 @@
+"""Clustered points: what was found, in words and tables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from klump.experiments.clustering import BETAS, MODES, PAPER_RIGHT, RIGHT, Draws, Runs, Search, right_at_once
+from klump.experiments.points import N_GROUPS, Array
+from klump.experiments.result import MIN_DRAWS, Table, too_few
+from klump.experiments.shares import Share
+
+_BETAS = ", ".join(f"{beta:g}" for beta in BETAS)
+
+
+def paragraphs(runs: Runs) -> tuple[str, ...]:
+    """Say what the paper asks and what came out."""
+    return _question(runs), _text_on_clouds(runs), _text_on_few(runs), _text_on_many(runs)
+
+
+def paragraphs_on_too_few(runs: Runs) -> tuple[str, ...]:
+    """Say what the paper asks, and that there are too few draws to answer."""
+    few = too_few(len(runs["clouds", 15].truth))
+    return (
+        _question(runs),
+        f"{few}. Shares, mean costs, and the tables and pictures of them need {MIN_DRAWS} draws and are left out; "
+        "the pictures here show the first draw.",
+    )
+
+
+def _question(runs: Runs) -> str:
+    return (
+        "A walker on points steps to near ones more often than to far ones; how near is near is set by the mean "
+        "squared distance to the k nearest neighbours. The paper sets k to 15 or to the number of points, so a point "
+        "counts among its own neighbours. Groups of points are then groups of states. The paper draws "
+        "three clouds and three concentric circles once each, and reports that the clouds are found whatever k and "
+        f"beta, and the circles only for k = 15. Here each is drawn {len(runs['circles', 15].truth)} times. A draw "
+        f"comes out right if the adjusted Rand index with the true groups is at least {RIGHT:g}: a stray point may "
+        "well lie nearer to another cloud than to its own."
+    )
+
+
+def _text_on_clouds(runs: Runs) -> str:
+    clouds = [draws for setting, draws in runs.items() if setting[0] == "clouds"]
+    published, default = (np.mean([draws.ari[mode] for draws in clouds]) for mode in MODES)
+    wrong = np.vstack([draws.ari["default"] < 1.0 for draws in clouds])
+    costlier = np.vstack([draws.truth_is_costlier() for draws in clouds])
+    return (
+        f"Clouds: as published {_shares(clouds, 'as published')} of the draws come out right, by default "
+        f"{_shares(clouds, 'default')}, over both k and all beta (mean adjusted Rand index {published:.3f} and "
+        f"{default:.3f}). The default's groups are not exactly the true ones in {Share.true(wrong)} runs; in "
+        f"{np.count_nonzero(wrong & costlier)} of these the true ones cost more."
+    )
+
+
+def _text_on_few(runs: Runs) -> str:
+    draws = runs["circles", 15]
+    at_once = right_at_once(runs, [("circles", 15)])
+    alternative = (draws.alternative >= RIGHT).mean(axis=0)
+    return (
+        f"Circles, k = 15: as published {_shares([draws], 'as published')} of the draws come out right, and {at_once} "
+        "at every beta with and without annealing, as the paper's one did. By default "
+        f"{_shares([draws], 'default')} come out right; the true circles cost more than what is found in "
+        f"{_counts(draws.truth_is_costlier())} of {len(draws.truth)} draws at beta = {_BETAS}. A step "
+        f"leaves its circle with probability {draws.leaving.mean():.2f}, "
+        "and much depends on the scale: if a point does not count among its own neighbours, so that 15 others set the "
+        f"scale instead of 14, the published search is right in {_span(alternative)} of the draws."
+    )
+
+
+def _text_on_many(runs: Runs) -> str:
+    draws = runs["circles", 120]
+    return (
+        f"Circles, k = 120: of {len(draws.truth)} draws, as published {_counts(draws.right('as published'))} come out "
+        f"right at beta = {_BETAS}, and {_counts(draws.right('default'))} by default. The true circles cost more than "
+        f"what is found in {_counts(draws.truth_is_costlier())}. There it is not the search that "
+        "fails: with a scale that spans all points, this cost prefers other groups to the circles, and a better "
+        "search cannot help."
+    )
+
+
+def _shares(parts: Sequence[Draws], search: Search) -> str:
+    return _span(np.concatenate([draws.right(search).mean(axis=0) for draws in parts]))
+
+
+def _span(shares: Array) -> str:
+    low, high = f"{shares.min():.0%}", f"{shares.max():.0%}"
+    return low if low == high else f"{low} to {high}"
+
+
+def _counts(values: NDArray[np.bool_]) -> str:
+    return ", ".join(str(count) for count in np.count_nonzero(values, axis=0))
+
+
+def tables(runs: Runs, neighbors: dict[int, Array]) -> tuple[Table, ...]:
+    """Return shares of draws and mean costs, which need :data:`MIN_DRAWS` draws."""
+    return _recovery_table(runs), _readings_table(runs), _cost_table(runs), _neighbors_table(neighbors)
+
+
+def _recovery_table(runs: Runs) -> Table:
+    rows = []
+    for setting, draws in runs.items():
+        for j, beta in enumerate(BETAS):
+            cells = []
+            for mode in MODES:
+                ari = draws.ari[mode][:, j]
+                cells += [f"{np.mean(ari >= RIGHT):.2f}", f"{np.mean(ari == 1.0):.2f}", f"{ari.mean():.3f}"]
+            paper = "right" if PAPER_RIGHT[setting] else "wrong"
+            rows.append((setting[0], str(setting[1]), f"{beta:g}", paper, *cells))
+    columns = [f"{mode}: {what}" for mode in MODES for what in ("right", "perfect", "mean ARI")]
+    return Table(
+        f"How often {N_GROUPS} groups come out, over {len(draws.truth)} draws",
+        ("points", "k", "beta", "paper's draw", *columns),
+        tuple(rows),
+        f"Right: an adjusted Rand index of at least {RIGHT:g}; perfect: every point in its own group.",
+    )
+
+
+def _cost_table(runs: Runs) -> Table:
+    rows = []
+    for setting, draws in runs.items():
+        for j, beta in enumerate(BETAS):
+            costs = (draws.truth, draws.cost["as published"], draws.cost["default"])
+            means = (f"{cost[:, j].mean():.4f}" for cost in costs)
+            costlier = Share.true(draws.truth_is_costlier()[:, j])
+            leaving = f"{draws.leaving.mean():.3f}"
+            rows.append((setting[0], str(setting[1]), leaving, f"{beta:g}", *means, str(costlier)))
+    return Table(
+        "What the true groups cost",
+        (
+            "points",
+            "k",
+            "leaving",
+            "beta",
+            "true groups",
+            "as published",
+            "default",
+            "true costlier than found",
+        ),
+        tuple(rows),
+        "Mean costs in bits. Leaving: probability that a step leaves its true group, near 0 for a nearly completely "
+        "decomposable chain. Where the true groups cost more than what is found, no better search would find them.",
+    )
+
+
+def _readings_table(runs: Runs) -> Table:
+    rows = []
+    for setting, draws in runs.items():
+        for j, beta in enumerate(BETAS):
+            both = (draws.ari["as published"][:, j], draws.alternative[:, j])
+            cells = (f"{np.mean(ari >= RIGHT):.2f}" for ari in both)
+            paper = "right" if PAPER_RIGHT[setting] else "wrong"
+            rows.append((setting[0], str(setting[1]), f"{beta:g}", paper, *cells))
+    return Table(
+        f"Two readings of k nearest neighbours: share of {len(draws.truth)} draws that come out right, as published",
+        ("points", "k", "beta", "paper's draw", "the point and k - 1 others", "k others"),
+        tuple(rows),
+        "All other tables count a point among its own k nearest neighbours: otherwise k, which the paper sets to the "
+        "number of points, would be at most that number less 1 (so it is in the last column).",
+    )
+
+
+def _neighbors_table(neighbors: dict[int, Array]) -> Table:
+    return Table(
+        "The circles as published, by number of neighbours: share of draws that come out right",
+        ("k", *(f"beta = {beta:g}" for beta in BETAS)),
+        tuple(
+            (str(k), *(f"{share:.2f}" for share in (ari >= RIGHT).mean(axis=0)))
+            for k, ari in neighbors.items()
+        ),
+    )
