@@ -163,3 +163,18 @@ def test_large_chains_reach_the_planted_cost(kind):
     for beta, gamma in ((0.5, 0.2), (0.9, 0.2), (0.3, 0.1)):
         found = multilevel(Task(chain, 8, beta, gamma=gamma))
         assert found.cost <= klump.score(chain, planted).at(beta, gamma) + 1e-9
+
+
+def test_bigrams_where_it_helps_and_where_it_harms():
+    """The numbers that stand out in docs/generated_information.md."""
+    chain = klump.datasets.letter_bigrams()
+    trivial = klump.aggregate(chain, 4, beta=0.2)
+    assert trivial.kept == pytest.approx(0.015, abs=5e-4)
+    assert any("or a small gamma, like 0.05" in note for note in trivial.notes)
+    helped = klump.aggregate(chain, 4, beta=0.2, gamma=0.05)
+    assert helped.kept == pytest.approx(0.188, abs=5e-4)
+    assert helped.notes == ()
+    assert klump.aggregate(chain, 4, beta=0.5).kept == pytest.approx(0.270, abs=5e-4)
+    harmed = klump.aggregate(chain, 4, beta=0.5, gamma=1)
+    assert harmed.kept == pytest.approx(0.049, abs=5e-4)
+    assert any("smaller gamma than 1" in note for note in harmed.notes)

@@ -265,16 +265,26 @@ class Aggregation:
         if self.method == "exact":
             notes += self._notes_on_lumping()
         elif self.n_states > 1 and self.original.is_irreducible and self.kept < _TRIVIAL:
-            advice = self.beta < 1 and self.method in BY_COST
             notes.append(
                 f"nearly trivial: the groups keep only {self.kept:.1%} of what one step tells about the next, so the "
-                "aggregated chain is almost independent from step to step"
-                + f"; try a larger beta than {self.beta:g}"
-                * advice
+                "aggregated chain is almost independent from step to step" + self._advice_against_triviality
             )
         if self.interrupted:
             notes.append("interrupted: this is the best found until then")
         return tuple(notes)
+
+    @property
+    def _advice_against_triviality(self) -> str:
+        if self.method not in BY_COST:
+            return ""
+        larger_beta = f"a larger beta than {self.beta:g}"
+        if self.gamma > 0.0:
+            smaller_gamma = f"a smaller gamma than {self.gamma:g}"
+            return f"; try {smaller_gamma}" + f" or {larger_beta}" * (self.beta < 1)
+        if self.beta >= 1:
+            return ""
+        small_gamma = ", or a small gamma, like 0.05" * (self.beta < 0.5 and self.map.labels is not None)
+        return f"; try {larger_beta}{small_gamma}"
 
     def _notes_on_lumping(self) -> Iterator[str]:
         if self.n_states == 1:
