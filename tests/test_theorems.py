@@ -411,3 +411,21 @@ def test_stationary_law_of_the_chain_is_the_exact_one(P):
     np.testing.assert_allclose(
         MarkovChain(P).stationary_distribution, reference.stationary_law(P), rtol=1e-12
     )
+
+
+# The paper's outlook: generated information
+
+
+@given(any_map)
+@settings(max_examples=60)
+def test_generated_information_bounds_the_loss_of_entropy_rate(drawn):
+    """H(X) - H(Y) <= C_G, and C_G = H(X1) - H(Y1) - C_1; for partitions C_G >= 0."""
+    P, given_map = drawn
+    answer = Aggregation.from_labels(P, given_map)
+    mu, costs = reference.stationary_law(P), answer.costs
+    entropies = reference.entropy(mu) - reference.entropy(reference.group_law(mu, answer.mapping))
+    assert costs.generated == pytest.approx(entropies - costs.bottleneck, abs=ROUNDING)
+    lost = answer.original.entropy_rate - answer.guarantees.entropy_rate.upper
+    assert lost <= costs.generated + ROUNDING
+    if answer.map.labels is not None:
+        assert costs.generated >= 0.0

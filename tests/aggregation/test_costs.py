@@ -101,6 +101,30 @@ def test_costs_at_beta_and_what_is_kept(lumpability, bottleneck, beta):
     assert costs.kept == pytest.approx(1 - costs.predictability / 4.0, abs=1e-15)
 
 
+@given(
+    st.one_of(chains.matrices_and_labels().map(lambda drawn: drawn[:2]), chains.matrices_and_maps()),
+    chains.betas,
+    chains.gammas,
+    st.sampled_from([np.asarray, sparse.csr_array]),
+)
+def test_the_cost_with_gamma_is_its_definition(drawn, beta, gamma, form):
+    """C_beta + gamma C_G for partitions and stochastic maps, dense and sparse."""
+    P, given_map = drawn
+    answer = Aggregation.from_labels(form(P), given_map, beta, gamma)
+    mu, W = reference.stationary_law(P), answer.mapping
+    assert answer.costs.generated == pytest.approx(reference.generated(P, mu, W), abs=1e-12)
+    assert answer.cost == pytest.approx(reference.cost(P, mu, W, beta, gamma), abs=1e-12)
+    assert answer.cost == answer.costs.at(beta, gamma)
+
+
+def test_single_states_lose_nothing_that_is_generated(rng):
+    for kind in chains.KINDS:
+        P = chains.random_matrix(kind, 8, rng)
+        assert score(P, np.arange(8)).generated == pytest.approx(0.0, abs=1e-14)
+        chain = MarkovChain(P)
+        assert score(chain, np.zeros(8, dtype=int)).generated == pytest.approx(chain.entropy_rate, abs=1e-14)
+
+
 def test_nothing_to_keep_is_kept_entirely():
     assert Costs(0.0, 0.0, 0.0).kept == 1.0
     assert score(np.full((3, 3), 1 / 3), [0, 1, 1]).kept == 1.0
@@ -126,10 +150,10 @@ def test_exhaustive_reference_agrees_with_scores(rng):
     """Guard for the tests that compare searches with it: every partition once, and at its true cost."""
     P = chains.random_matrix("sparse", 6, rng)
     mu = reference.stationary_law(P)
-    labels, of_lumping, of_prediction, _ = reference.costs_of_all_partitions(P, mu, 3)
+    labels, *costs_of_all = reference.costs_of_all_partitions(P, mu, 3)
     assert len(labels) == 90  # Stirling number of the second kind, S(6, 3)
     assert len({tuple(row) for row in labels.tolist()}) == 90
-    for row, lumping, prediction in zip(labels[::7], of_lumping[::7], of_prediction[::7], strict=True):
+    for row, *expected in zip(labels[::7], *(values[::7] for values in costs_of_all), strict=True):
         costs = score(P, row)
-        assert costs.lumpability == pytest.approx(lumping, abs=1e-12)
-        assert costs.predictability == pytest.approx(prediction, abs=1e-12)
+        found = costs.lumpability, costs.predictability, costs.generated
+        assert found == pytest.approx(expected, abs=1e-12)

@@ -178,3 +178,74 @@ def test_saved_path(klump_cli, chain_file, suffix):
     else:
         with open("path.json", encoding="utf-8") as stream:
             assert stream.read() == result.stdout
+
+
+def test_the_published_algorithms(klump_cli, chain_file, chain):
+    """Algorithm 2 with its own parameters: one start, groups that may run empty."""
+    options = "--normalize -k 4 --n-init 1 --seed 0 --step 0.25 --max-sweeps 2 --allow-empty --json"
+    ask = {
+        "n_init": 1,
+        "random_state": 0,
+        "step": 0.25,
+        "max_sweeps": 2,
+        "allow_empty": True,
+    }
+    found = strict_json(klump_cli(f"aggregate chain.csv {options} --method annealing --beta 0").stdout)
+    agg = klump.aggregate(chain, 4, beta=0.0, method="annealing", **ask)
+    assert found["labels"] == agg.labels.tolist()
+    assert found["n_states"] == agg.n_states < 4
+    assert (found["step"], found["max_sweeps"], found["allow_empty"]) == (0.25, 2, True)
+    found = strict_json(klump_cli(f"path chain.csv {options} --betas 1,0.5,0").stdout)
+    path = klump.beta_path(chain, 4, betas=[1, 0.5, 0], **ask)
+    assert [each["labels"] for each in found["aggregations"]] == [each.labels.tolist() for each in path]
+    assert (found["step"], found["max_sweeps"], found["allow_empty"]) == (0.25, 2, True)
+    assert [each["n_states"] for each in found["aggregations"]] == [4, 4, 3]
+    printed = klump_cli(f"path chain.csv {options} --betas 1,0.5,0".replace("--json", "")).stdout.splitlines()
+    assert printed[1] == "3 to 4 groups for each beta (seed 0); costs in bits"
+    assert printed[3].split()[:2] == ["beta", "groups"]
+    assert [line.split()[:2] for line in printed[4:]] == [["1", "4"], ["0.5", "4"], ["0", "3"]]
+
+
+def test_a_start_with_fewer_groups_needs_allow_empty(klump_cli, chain_file):
+    with open("two.txt", "w") as stream:
+        stream.write("a\na\na\na\nb\nb\nb\nb\n")
+    run = "aggregate chain.csv --normalize -k 3 --method sequential --initial-labels two.txt"
+    assert "has 2 groups" in klump_cli(run, status=1).stderr
+    # Algorithm 1 fills the empty group, as that lowers the cost.
+    assert "3 groups" in klump_cli(f"{run} --allow-empty --beta 0").stdout
+
+
+def test_options_that_do_not_fit_the_method(klump_cli, chain_file):
+    assert "--allow-empty is for --method sequential" in klump_cli(f"{RUN} --allow-empty", status=2).stderr
+    refused = f"{RUN} --method deterministic-annealing --gamma 0.1"
+    assert "--gamma is not for --method deterministic-annealing" in klump_cli(refused, status=2).stderr
+    for option in ("--gamma -1", "--gamma inf", "--gamma nan", "--step 0", "--max-sweeps 0"):
+        klump_cli(f"{RUN} {option}", status=2)
+
+
+def test_gamma_is_in_every_result(klump_cli, chain_file, chain):
+    found = strict_json(klump_cli(f"{RUN} --beta 0.3 --gamma 0.2 --json -o answer.npz").stdout)
+    agg = klump.aggregate(chain, 2, beta=0.3, gamma=0.2, n_init=3)
+    assert (found["gamma"], found["cost"]) == (0.2, pytest.approx(agg.cost, abs=1e-12))
+    assert found["costs"]["generated"] == pytest.approx(agg.costs.generated, abs=1e-12)
+    assert klump.load("answer.npz").gamma == 0.2
+    printed = klump_cli(f"{RUN} --beta 0.3 --gamma 0.2").stdout
+    assert "2 groups at beta 0.3, gamma 0.2" in printed
+    assert "generated" in printed
+    scored = strict_json(
+        klump_cli("score chain.csv answer.npz --normalize --beta 0.3 --beta 1 --gamma 0.2 --json").stdout
+    )
+    assert [each["cost"] for each in scored["at"]] == pytest.approx(
+        [agg.costs.at(0.3, 0.2), agg.costs.at(1, 0.2)], abs=1e-12
+    )
+    table = strict_json(
+        klump_cli("grid chain.csv --normalize -k 2 --beta 0.3 --gamma 0.2 --n-init 3 --json").stdout
+    )
+    assert (table["gamma"], table["cells"][0]["cost"]) == (0.2, pytest.approx(agg.cost, abs=1e-12))
+    compared = strict_json(
+        klump_cli(
+            "compare chain.csv --normalize -k 2 --beta 0.3 --gamma 0.2 --no-outside --methods auto,spectral --json"
+        ).stdout
+    )
+    assert compared["gamma"] == 0.2
+    assert compared["rows"][0]["cost"] == pytest.approx(agg.cost, abs=1e-12)

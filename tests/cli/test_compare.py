@@ -15,7 +15,7 @@ from klump.search.registry import METHODS
 RUN = "compare chain.csv --normalize -k 2 --n-init 3 --methods auto,sequential"
 COLUMNS = [
     *("name", "kind", "package", "version", "n_states", "as_asked", "soft", "cost", "lumpability"),
-    *("predictability", "bottleneck", "kept", "epsilon", "seconds", "interrupted", "error"),
+    *("predictability", "bottleneck", "generated", "kept", "epsilon", "seconds", "interrupted", "error"),
 ]
 
 

@@ -378,7 +378,7 @@ def test_rows_as_records(chain, tools):
             assert nested[name] == flat[name]
         assert flat["epsilon"] == row.epsilon
         costs = nested["costs"] or dict.fromkeys(
-            ("cost", "lumpability", "predictability", "bottleneck", "kept")
+            ("cost", "lumpability", "predictability", "bottleneck", "generated", "kept")
         )
         assert costs == {name: flat[name] for name in costs}
         assert nested["notes"] == (None if row.aggregation is None else list(row.aggregation.notes))

@@ -108,10 +108,12 @@ def _lines(source: ChainInput, path: AggregationPath, seed: int) -> list[str]:
     from klump.chain.wording import counted
     from klump.cli import tables
 
-    first = next(iter(path))
+    first, numbers = path[0], {agg.n_states for agg in path}
+    groups, gamma = counted(max(numbers), "group"), f", gamma {first.gamma:g}" * (first.gamma > 0)
     rows = [
         (
             f"{agg.beta:g}",
+            *([str(agg.n_states)] if len(numbers) > 1 else []),
             tables.number(agg.cost),
             tables.number(agg.costs.lumpability),
             tables.number(agg.costs.predictability),
@@ -120,10 +122,11 @@ def _lines(source: ChainInput, path: AggregationPath, seed: int) -> list[str]:
         )
         for agg in path
     ]
-    columns = ("beta", "cost", "lumpability", "predictability", "kept", "epsilon")
+    number = ["groups"] if len(numbers) > 1 else []
+    columns = ("beta", *number, "cost", "lumpability", "predictability", "kept", "epsilon")
     return [
         *tables.heading(source.path, first.original),
-        f"{counted(first.n_states, 'group')} for each beta (seed {seed}); costs in bits",
+        f"{f'{min(numbers)} to ' * (len(numbers) > 1)}{groups} for each beta{gamma} (seed {seed}); costs in bits",
         "",
         *tables.table(columns, rows),
     ]
