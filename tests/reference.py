@@ -545,3 +545,40 @@ def greedy_merging(P, mu, beta, *, relaxed=False):
         partitions.append(labels)
         current = min(values)
     return np.array(costs), partitions
+
+
+# Liftings
+
+
+def divergence_rate(P, other):
+    """Sum over i of mu[i] D(P[i, :] || other[i, :])."""
+    mu = stationary_law(P)
+    return math.fsum(mu[i] * divergence(P[i], other[i]) for i in range(len(mu)))
+
+
+def stationary_lifting(P, mu, W):
+    """W Q U: the entry (i, j) is the sum over y, z of W[i, y] Q[y, z] W[j, z] mu[j] / nu[z]."""
+    n, k = W.shape
+    Q, nu = aggregated_matrix(P, mu, W), group_law(mu, W)
+    pairs = list(itertools.product(range(k), repeat=2))
+    return np.array(
+        [
+            [math.fsum(W[i, y] * Q[y, z] * W[j, z] * mu[j] / nu[z] for y, z in pairs) for j in range(n)]
+            for i in range(n)
+        ]
+    )
+
+
+def transition_lifting(P, mu, W):
+    """Within a group z a state i leads to j in proportion to P[i, j] W[j, z]; to the heaviest state if all are 0."""
+    n, k = W.shape
+    Q, lifted = aggregated_matrix(P, mu, W), np.zeros((n, n))
+    for i, z in itertools.product(range(n), range(k)):
+        wanted = math.fsum(W[i, y] * Q[y, z] for y in range(k))
+        reached = math.fsum(P[i][j] * W[j, z] for j in range(n))
+        if reached == 0:
+            lifted[i, max(range(n), key=lambda j: mu[j] * W[j, z])] += wanted
+            continue
+        for j in range(n):
+            lifted[i, j] += wanted * P[i][j] * W[j, z] / reached
+    return lifted
