@@ -582,3 +582,24 @@ def transition_lifting(P, mu, W):
         for j in range(n):
             lifted[i, j] += wanted * P[i][j] * W[j, z] / reached
     return lifted
+
+
+# Laws of paths
+
+
+def laws_of_stationary_paths(P, mu, W, length):
+    """The laws of so many successive letters of Y, and of the aggregated chain that starts with nu."""
+    k = W.shape[1]
+    seen = law_of_words(P, mu, W, length)
+    model = law_of_words(aggregated_matrix(P, mu, W), group_law(mu, W), np.eye(k), length)
+    return seen, model
+
+
+def total_variation_of_paths(one, other):
+    """Half of the sum of |p(w) - q(w)| over all words w of either law."""
+    return math.fsum(abs(one.get(word, 0.0) - other.get(word, 0.0)) for word in {*one, *other}) / 2
+
+
+def divergence_of_paths(one, other):
+    """The sum of p(w) log2 [p(w) / q(w)] over all words w with p(w) > 0."""
+    return math.fsum(p * (math.log2(p) - math.log2(other[word])) for word, p in one.items() if p > 0)
