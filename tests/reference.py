@@ -558,3 +558,61 @@ def greedy_merging(P, mu, beta, *, relaxed=False, gamma=0.0):
         partitions.append(labels)
         current = min(values)
     return np.array(costs), partitions
+
+
+# Liftings
+
+
+def divergence_rate(P, other):
+    """Sum over i of mu[i] D(P[i, :] || other[i, :])."""
+    mu = stationary_law(P)
+    return math.fsum(mu[i] * divergence(P[i], other[i]) for i in range(len(mu)))
+
+
+def stationary_lifting(P, mu, W):
+    """W Q U: the entry (i, j) is the sum over y, z of W[i, y] Q[y, z] W[j, z] mu[j] / nu[z]."""
+    n, k = W.shape
+    Q, nu = aggregated_matrix(P, mu, W), group_law(mu, W)
+    pairs = list(itertools.product(range(k), repeat=2))
+    return np.array(
+        [
+            [math.fsum(W[i, y] * Q[y, z] * W[j, z] * mu[j] / nu[z] for y, z in pairs) for j in range(n)]
+            for i in range(n)
+        ]
+    )
+
+
+def transition_lifting(P, mu, W):
+    """Within a group z a state i leads to j in proportion to P[i, j] W[j, z]; to the heaviest state if all are 0."""
+    n, k = W.shape
+    Q, lifted = aggregated_matrix(P, mu, W), np.zeros((n, n))
+    for i, z in itertools.product(range(n), range(k)):
+        wanted = math.fsum(W[i, y] * Q[y, z] for y in range(k))
+        reached = math.fsum(P[i][j] * W[j, z] for j in range(n))
+        if reached == 0:
+            lifted[i, max(range(n), key=lambda j: mu[j] * W[j, z])] += wanted
+            continue
+        for j in range(n):
+            lifted[i, j] += wanted * P[i][j] * W[j, z] / reached
+    return lifted
+
+
+# Laws of paths
+
+
+def laws_of_stationary_paths(P, mu, W, length):
+    """The laws of so many successive letters of Y, and of the aggregated chain that starts with nu."""
+    k = W.shape[1]
+    seen = law_of_words(P, mu, W, length)
+    model = law_of_words(aggregated_matrix(P, mu, W), group_law(mu, W), np.eye(k), length)
+    return seen, model
+
+
+def total_variation_of_paths(one, other):
+    """Half of the sum of |p(w) - q(w)| over all words w of either law."""
+    return math.fsum(abs(one.get(word, 0.0) - other.get(word, 0.0)) for word in {*one, *other}) / 2
+
+
+def divergence_of_paths(one, other):
+    """The sum of p(w) log2 [p(w) / q(w)] over all words w with p(w) > 0."""
+    return math.fsum(p * (math.log2(p) - math.log2(other[word])) for word, p in one.items() if p > 0)

@@ -19,7 +19,7 @@ import chains
 import reference
 from klump.aggregation.aggregation import Aggregation
 from klump.aggregation.costs import score
-from klump.chain import MarkovChain
+from klump.chain import MarkovChain, divergence_rate
 
 EXAMPLE = np.array([[0.4, 0.3, 0.3], [0.25, 0.3, 0.45], [0.15, 0.425, 0.425]])
 ROUNDING = 1e-12
@@ -335,7 +335,7 @@ def test_exact_epsilon_is_the_largest_over_all_sets_of_groups(drawn):
 @settings(max_examples=25)
 @given(chains.matrices_and_labels(max_size=4, max_groups=3), st.integers(0, 3), chains.seeds)
 def test_horizon(drawn, steps, seed):
-    """The laws of g(X_0), ..., g(X_t) and of t steps of Y~ differ by at most t epsilon in total variation.
+    """The laws of g(X_0), ..., g(X_t) and of t steps of Y~ differ by at most 1 - (1 - epsilon)^t in total variation.
 
     Whatever the law of X_0 is; Y~ starts with that of g(X_0).
     """
@@ -348,6 +348,67 @@ def test_horizon(drawn, steps, seed):
         model = reference.law_of_paths(Q, initial @ reference.indicator(labels, k), range(k), steps)
         distance = sum(abs(model[path] - seen.get(path, 0.0)) for path in model) / 2
         assert distance <= answer.bisimulation.horizon(steps) + ROUNDING
+
+
+@settings(max_examples=40)
+@given(small_map, st.integers(0, 4), st.sampled_from([0.0, 3e4, 1e5]))
+def test_horizon_of_stationary_chains(drawn, t, budget):
+    """TV(Y_0..Y_t, Y~_0..Y~_t) <= horizon(t) for every map, and horizon(t) <= 1 - (1 - epsilon)^t for partitions.
+
+    KL(Y_0..Y_t || Y~_0..Y~_t) is the sum of H(Y2|Y1) - H(Y_m+1|Y_1..Y_m) over m = 1 .. t.
+    """
+    P, given_map = drawn
+    answer = Aggregation.from_labels(P, given_map)
+    found = answer.guarantees_within(tolerance=0.0, budget=budget)
+    mu = reference.stationary_law(P)
+    seen, model = reference.laws_of_stationary_paths(P, mu, answer.mapping, t + 1)
+    distance = reference.total_variation_of_paths(seen, model)
+    assert distance <= found.horizon(t) + 1e-15
+    if t < found.block_length:
+        assert distance == pytest.approx(found.horizon(t), abs=ROUNDING)
+        assert reference.divergence_of_paths(seen, model) == pytest.approx(
+            found.path_divergences[t], abs=ROUNDING
+        )
+    if answer.map.labels is not None:
+        assert found.horizon(t) <= answer.bisimulation.horizon(t) + ROUNDING
+
+
+# Liftings
+
+
+@given(chains.matrices_and_labels(), st.booleans())
+def test_lifting_divergence_rates_are_the_costs_of_partitions(drawn, as_sparse):
+    """D(X || pi-lifting) = C_P and D(X || P-lifting) = C_L, per step, if the map is deterministic."""
+    P, labels, k = drawn
+    stored = sparse.csr_array(P) if as_sparse else P
+    answer = Aggregation.from_labels(stored, labels)
+    mu, W = reference.stationary_law(P), reference.indicator(labels, k)
+    by_prediction = divergence_rate(stored, answer.lift("stationary"))
+    by_lumping = divergence_rate(stored, answer.lift("transition"))
+    assert by_prediction == pytest.approx(reference.predictability(P, mu, W), abs=ROUNDING)
+    assert by_lumping == pytest.approx(reference.lumpability(P, mu, W), abs=ROUNDING)
+
+
+@given(chains.matrices_and_maps(), st.booleans())
+def test_lifting_divergence_rates_are_at_most_the_costs_of_stochastic_maps(drawn, as_sparse):
+    """D(X || pi-lifting) <= C_P and D(X || P-lifting) <= C_L, per step, for every map."""
+    P, given_map = drawn
+    stored = sparse.csr_array(P) if as_sparse else P
+    answer = Aggregation.from_labels(stored, given_map)
+    mu = reference.stationary_law(P)
+    by_prediction = divergence_rate(stored, answer.lift("stationary"))
+    by_lumping = divergence_rate(stored, answer.lift("transition"))
+    assert by_prediction <= reference.predictability(P, mu, answer.mapping) + ROUNDING
+    assert by_lumping <= reference.lumpability(P, mu, answer.mapping) + ROUNDING
+
+
+@given(any_map)
+def test_stationary_lifting_keeps_the_stationary_distribution(drawn):
+    """mu W Q U = mu, because mu W = nu, nu Q = nu and nu U = mu; for every map."""
+    P, given_map = drawn
+    mu = reference.stationary_law(P)
+    lifted = Aggregation.from_labels(P, given_map).lift()
+    np.testing.assert_allclose(mu @ lifted.transition_matrix, mu, rtol=0, atol=ROUNDING)
 
 
 # What holds for every map

@@ -37,6 +37,7 @@ _HOME = {
     "compare": "klump.comparison",
     "datasets": "klump.sources",
     "distributed": "klump",
+    "divergence_rate": "klump.chain",
     "errors": "klump",
     "grid": "klump.aggregation",
     "is_lumpable": "klump.aggregation",
@@ -67,6 +68,7 @@ if TYPE_CHECKING:
     from klump.aggregation import load as load
     from klump.aggregation import score as score
     from klump.chain import MarkovChain as MarkovChain
+    from klump.chain import divergence_rate as divergence_rate
     from klump.clustering import RelaxationCurve as RelaxationCurve
     from klump.clustering import cluster as cluster
     from klump.clustering import relaxation_curve as relaxation_curve

@@ -11,8 +11,6 @@ from hypothesis import given
 from scipy import sparse
 
 import chains
-import reference
-from klump.aggregation import aggregation as aggregation_module
 from klump.aggregation.aggregation import Aggregation, AggregationPath
 from klump.aggregation.costs import score, to_groups
 from klump.aggregation.mapping import as_mapping
@@ -65,30 +63,6 @@ def test_stochastic_map_shows_its_most_probable_groups():
     assert answer.labels.tolist() == [0, 1, 1]
     assert answer.groups[0] == ("sun",)
     np.testing.assert_array_equal(answer.mapping, [[0.9, 0.1], [0.4, 0.6], [0.0, 1.0]])
-
-
-@given(chains.matrices_and_labels())
-def test_lifted_chain_keeps_the_stationary_law_and_lumps_back(drawn):
-    P, labels, k = drawn
-    answer = Aggregation.from_labels(P, labels)
-    lifted = answer.lift()
-    mu = reference.stationary_law(P)
-    np.testing.assert_allclose(mu @ lifted.transition_matrix, mu, rtol=0, atol=1e-12)
-    assert reference.is_lumpable(lifted.transition_matrix, labels)
-    W = reference.indicator(labels, k)
-    Q = np.asarray(answer.chain.transition_matrix)
-    np.testing.assert_allclose(lifted.transition_matrix @ W, Q[labels], rtol=0, atol=1e-12)
-
-
-def test_lifted_chain_keeps_the_names():
-    assert answer_for().lift().states == tuple(NAMES)
-    assert not Aggregation.from_labels(P, [0, 0, 1]).lift().has_names
-
-
-def test_lifting_a_large_chain_is_refused(monkeypatch):
-    monkeypatch.setattr(aggregation_module, "_LARGEST_LIFT", 8)
-    with pytest.raises(InvalidArgumentError, match="lifting 3 states would store 9 transitions"):
-        answer_for().lift()
 
 
 def test_sparse_chains_are_never_densified(rng):

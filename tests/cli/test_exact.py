@@ -106,13 +106,14 @@ def test_what_was_found_can_be_scored(klump_cli, die, suffix):
     printed = klump_cli(f"score die.csv found.{suffix} --horizon 3").stdout
     assert "\nlumpable             yes  " in printed
     assert "\nepsilon           0.0000  " in printed
-    assert "\n3 steps           0.0000  " in printed
+    assert "\nany start         0.0000  " in printed
+    assert "\nstationary" not in printed
     assert "note: the chain is not irreducible" in printed
     assert "lumpability" not in printed
     scored = json.loads(klump_cli(f"score die.csv found.{suffix} --horizon 3 --beta 0.2 --json").stdout)
     assert scored["lumpable"] is True
     assert scored["n_states"] == 5
-    assert scored["horizon"] == {"steps": 3, "total_variation": 0.0}
+    assert scored["horizon"] == {"steps": 3, "stationary": None, "any_start": 0.0, "total_variation": 0.0}
     assert scored["at"] == [{"beta": 0.2, "cost": None}]
     assert scored["costs"] is scored["cost"] is scored["stationary_distribution"] is None
 

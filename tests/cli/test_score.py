@@ -93,13 +93,22 @@ def test_guarantees(klump_cli, chain_file, chain):
     assert simulated["entropy_rate"] == pytest.approx(answer.monte_carlo(random_state=4).entropy_rate)
     slack = 4 * simulated["standard_error"] + simulated["bias"]
     assert expected.entropy_rate.contains(simulated["entropy_rate"], slack)
-    assert found["horizon"] == {"steps": 3, "total_variation": answer.bisimulation.horizon(3)}
+    any_start = answer.bisimulation.horizon(3)
+    assert list(found["horizon"]) == ["steps", "stationary", "any_start", "total_variation"]
+    assert found["horizon"] == pytest.approx(
+        {"steps": 3, "stationary": expected.horizon(3), "any_start": any_start, "total_variation": any_start},
+        abs=1e-12,
+    )
+    assert 0.0 < found["horizon"]["stationary"] < any_start
+    assert list(found["bisimulation"]) == ["mean", "epsilon", "bound"]
 
     output = klump_cli(arguments).stdout
     assert f"blocks of {expected.block_length}\n" in output
     lower, upper = (f"{listed['delta'][1][end]:.4f}" for end in ("lower", "upper"))
     assert f"delta at 0.8       {lower}   {upper}" in output
-    assert f"3 steps         {answer.bisimulation.horizon(3):8.4f}" in output
+    stationary, worst = f"stationary      {expected.horizon(3):8.1e}", f"any start       {any_start:8.4f}"
+    assert 0 < output.index(stationary) < output.index(worst)
+    assert output.index("\nmean  ") < output.index("\nepsilon  ") < output.index("\nbound  ")
     assert f"entropy rate       {simulated['entropy_rate']:.4f}" in output.split("simulation")[1]
     assert max(map(len, output.splitlines())) <= 80
 
@@ -109,19 +118,45 @@ def test_nothing_is_said_of_all_times_unless_asked(klump_cli, chain_file):
         stream.write("\n".join("ppppqqqq"))
     output = klump_cli("score chain.csv labels.txt --normalize").stdout
     assert "entropy rate" not in output
-    assert "steps" not in output
+    assert "horizon" not in output
     assert "guarantees" not in json.loads(klump_cli("score chain.csv labels.txt --normalize --json").stdout)
 
 
-def test_stochastic_map_has_guarantees_but_no_horizon(klump_cli, chain_file, chain):
+def test_horizon_without_guarantees_is_that_from_any_start(klump_cli, chain_file, chain):
+    with open("labels.txt", "w", encoding="utf-8") as stream:
+        stream.write("\n".join("ppppqqqq"))
+    any_start = klump.Aggregation.from_labels(chain, [0, 0, 0, 0, 1, 1, 1, 1]).bisimulation.horizon(5)
+    found = json.loads(klump_cli("score chain.csv labels.txt --normalize --horizon 5 --json").stdout)
+    assert found["horizon"]["stationary"] is None
+    assert found["horizon"]["any_start"] == found["horizon"]["total_variation"] == pytest.approx(any_start)
+    output = klump_cli("score chain.csv labels.txt --normalize --horizon 5").stdout
+    assert "--guarantees adds this bound" in output
+    assert f"any start       {any_start:8.4f}" in output
+
+
+def test_stochastic_map_has_the_horizon_of_stationary_chains_only(klump_cli, chain_file, chain):
     mapping = np.repeat([[0.9, 0.1], [0.2, 0.8]], 4, axis=0)
     np.save("map.npy", mapping)
     found = json.loads(klump_cli("score chain.csv map.npy --normalize --guarantees --json").stdout)
     bracket = found["guarantees"]["divergence"]
     assert 0.0 < bracket["lower"] <= bracket["upper"] < found["costs"]["lumpability"]
+    found = json.loads(
+        klump_cli("score chain.csv map.npy --normalize --guarantees --horizon 2 --json").stdout
+    )
+    bound = klump.Aggregation.from_labels(chain, mapping).guarantees.horizon(2)
+    assert bound > 0.0
+    assert found["horizon"] == {
+        "steps": 2,
+        "stationary": pytest.approx(bound, abs=1e-12),
+        "any_start": None,
+        "total_variation": None,
+    }
+    output = klump_cli("score chain.csv map.npy --normalize --guarantees --horizon 2").stdout
+    assert f"stationary      {bound:8.4f}" in output
+    assert "any start" not in output
     error = klump_cli("score chain.csv map.npy --normalize --horizon 2", status=1).stderr
     assert error.startswith(
-        "klump: error: map.npy: a soft map has no certificate for --horizon 2; leave it out"
+        "klump: error: map.npy: a soft map has no bound from any start for --horizon 2; pass --guarantees"
     )
     assert error.count("\n") == 1
 
@@ -139,3 +174,11 @@ def test_no_advice_on_beta_for_given_labels(klump_cli, chain_file):
     printed = klump_cli("score chain.csv labels.txt --normalize --beta 0.2").stdout
     assert "nearly trivial" in printed
     assert "larger beta" not in printed
+
+
+def test_aggregate_prints_the_same_certificate(klump_cli, chain_file):
+    printed = klump_cli("aggregate chain.csv --normalize -k 2 -q -o found.npz").stdout
+    scored = klump_cli("score chain.csv found.npz --normalize").stdout
+    assert printed.index("\nmean  ") < printed.index("\nepsilon  ") < printed.index("\nbound  ")
+    certificate = printed[printed.index("\nmean  ") : printed.index("\nbound  ")]
+    assert certificate in scored

@@ -78,8 +78,10 @@ def test_no_line_is_wider_than_the_terminal(width):
     agg = klump.Aggregation.from_labels(rng.dirichlet(np.ones(6), 6), [0, 0, 1, 1, 2, 2])
     lines = [
         *tables.costs(agg.costs, [0.1, 0.5], width),
-        *tables.certificate(agg, width, 100, lumpable=False),
-        *tables.certificate(agg, width, 1, lumpable=True),
+        *tables.certificate(agg, width, lumpable=False),
+        *tables.certificate(agg, width, lumpable=True),
+        *tables.horizon(agg, 10**6, None, width),
+        *tables.horizon(agg, 3, agg.guarantees, width),
     ]
     if width > 44:
         lines += tables.guarantees(agg.guarantees, agg.monte_carlo(4, 10), [0.5], width)
@@ -98,11 +100,30 @@ def test_units_and_what_the_numbers_are():
     assert lines[-2].endswith("  from 4 runs of 10 steps")
     assert lines[-2].split()[3] == tables.number(simulated.standard_error + simulated.bias)
     assert lines[-1] == "+- is the standard error plus the possible bias"
-    first, *rest = map(unstyle, tables.certificate(agg, 80, 10**6))
+    first, *rest = map(unstyle, tables.certificate(agg, 200))
     assert first.endswith("total variation, 0 to 1")
-    assert rest[-1].split()[:3] == ["1000000", "steps", "1.0000"]
-    assert "void" in rest[-1]
-    assert "void" not in tables.certificate(agg, 80, 1)[-1]
+    assert [line.split()[0] for line in rest] == ["mean", "epsilon", "bound"]
+    laws = "total variation between a state's and its group's next-group distribution"
+    assert rest[0].endswith(f"mean {laws} (stationary)")
+    assert rest[1].endswith(f"largest {laws} (epsilon)")
+    assert "bound by Proposition 1" in rest[2]
+
+
+def test_horizons_of_stationary_chains_come_before_those_from_any_start():
+    agg = klump.Aggregation.from_labels(np.random.default_rng(0).dirichlet(np.ones(4), 4), [0, 0, 1, 1])
+    found = agg.guarantees
+    first, stationary, any_start = map(unstyle, tables.horizon(agg, 3, found, 100))
+    assert first.endswith("laws of 4 successive groups")
+    assert stationary.split()[:2] == ["stationary", tables.number(found.horizon(3))]
+    assert any_start.split()[:3] == ["any", "start", tables.number(agg.bisimulation.horizon(3))]
+    assert "void" not in any_start
+    _, stationary, any_start = map(unstyle, tables.horizon(agg, 10**6, None, 100))
+    assert stationary.endswith("--guarantees adds this bound")
+    assert any_start.split()[2] == "1.0000"
+    assert any_start.endswith("void")
+    soft = klump.Aggregation.from_labels(agg.original, np.full((4, 2), 0.5))
+    _, stationary = map(unstyle, tables.horizon(soft, 3, soft.guarantees, 100))
+    assert stationary.split()[:2] == ["stationary", "0.0000"]
 
 
 def test_one_thing_is_not_several():

@@ -1,4 +1,4 @@
-"""Certificates: exact numbers, extremes, refusals. Proposition 1 and the horizon are in test_theorems.py."""
+"""Certificates: exact numbers, extremes, refusals. Proposition 1: test_theorems.py; horizons: test_horizons.py."""
 
 from __future__ import annotations
 
@@ -63,15 +63,26 @@ def test_nothing_strays_from_one_group_or_from_the_chain_itself(labels):
     assert certificate.horizon(10**6) < 1e-9
 
 
-def test_horizon_grows_by_epsilon_a_step_up_to_one():
+def test_horizon_is_one_minus_the_chance_of_staying_together():
     certificate = Bisimulation(epsilon=0.3, bound=0.5, mean=0.1)
-    assert [certificate.horizon(t) for t in (0, 1, 2)] == [0.0, 0.3, 0.6]
-    assert certificate.horizon(4) == 1.0
+    found = [certificate.horizon(t) for t in (0, 1, 2, 3)]
+    assert found == pytest.approx([0.0, 0.3, 1 - 0.7**2, 1 - 0.7**3], abs=1e-15)
+    assert certificate.horizon(10**6) == 1.0
 
 
-def test_horizon_of_the_past_is_refused():
-    with pytest.raises(InvalidArgumentError, match=r"t=-1 must be a number of steps"):
-        Bisimulation(0.3, 0.5, 0.1).horizon(-1)
+def test_horizon_of_extreme_epsilons():
+    """t epsilon without cancellation if epsilon is tiny; all or nothing if it is 1."""
+    assert Bisimulation(1e-18, 1.0, 0.0).horizon(1000) == pytest.approx(1e-15, rel=1e-12)
+    assert [Bisimulation(1.0, 1.0, 1.0).horizon(t) for t in (0, 1, 7)] == [0.0, 1.0, 1.0]
+    assert Bisimulation(0.0, 0.0, 0.0).horizon(10**9) == 0.0
+
+
+@pytest.mark.parametrize("t", [-1, 1.5, "3", None, True])
+def test_impossible_horizons(t):
+    with pytest.raises(InvalidArgumentError, match=r"^t=.* must be a number of steps, 0 or more$"):
+        Bisimulation(0.3, 0.5, 0.1).horizon(t)
+    with pytest.raises(InvalidArgumentError, match=r"^t=.* must be a number of steps, 0 or more$"):
+        Aggregation.from_labels(EXAMPLE, [0, 1, 1]).guarantees.horizon(t)
 
 
 def test_exact_epsilon_can_be_far_below_the_bound(rng):

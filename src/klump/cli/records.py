@@ -114,7 +114,21 @@ def bisimulation(agg: Aggregation) -> dict[str, float] | None:
     if agg.map.labels is None:
         return None
     found = agg.bisimulation
-    return {"epsilon": found.epsilon, "bound": found.bound, "mean": found.mean}
+    return {"mean": found.mean, "epsilon": found.epsilon, "bound": found.bound}
+
+
+def horizon(agg: Aggregation, steps: int, found: Guarantees | None) -> dict[str, float | None]:
+    """List the bounds on the laws of paths: of stationary chains, if there are guarantees, and from any start.
+
+    ``total_variation`` is the old name of ``any_start``, kept for one version.
+    """
+    any_start = None if agg.map.labels is None else agg.bisimulation.horizon(steps)
+    return {
+        "steps": steps,
+        "stationary": None if found is None else found.horizon(steps),
+        "any_start": any_start,
+        "total_variation": any_start,
+    }
 
 
 def tree(found: AggregationTree | None) -> dict[str, Any] | None:

@@ -37,7 +37,8 @@ if TYPE_CHECKING:
     "--horizon",
     metavar="T",
     type=click.IntRange(0),
-    help="Bound how far the aggregated chain strays within T steps.",
+    help="Bound the total variation between the laws of T + 1 successive groups of the original and the aggregated "
+    "chain: from any start, and with --guarantees for stationary chains.",
 )
 @seed_option
 @printing_options
@@ -68,10 +69,10 @@ def command(
 
         agg = Aggregation.from_labels(chain, given, beta=betas[0], gamma=gamma)
         lumpable = _lumpable(agg)
-        if horizon is not None and lumpable is None:
+        if horizon is not None and lumpable is None and not guarantees:
             raise InvalidArgumentError(
-                f"{labels}: a soft map has no certificate for --horizon {horizon}; leave it out, or give each state "
-                "one group"
+                f"{labels}: a soft map has no bound from any start for --horizon {horizon}; pass --guarantees for the "
+                "stationary bound"
             )
         document = records.document(
             "score",
@@ -86,9 +87,9 @@ def command(
             states=[records.name(state) for state in chain.states],
             **records.aggregation(agg),
         )
-    if horizon is not None:
-        document["horizon"] = {"steps": horizon, "total_variation": agg.bisimulation.horizon(horizon)}
     over_time = _over_time(agg, seed, quiet=quiet) if guarantees else None
+    if horizon is not None:
+        document["horizon"] = records.horizon(agg, horizon, None if over_time is None else over_time[0])
     if over_time is not None:
         document["guarantees"] = records.guarantees(*over_time, betas, seed)
     if as_json:
@@ -131,10 +132,12 @@ def _lines(
     from klump.cli import tables
 
     width = tables.terminal_width()
+    found = None if over_time is None else over_time[0]
     return tables.blocks(
         [*tables.heading(source.path, agg.original), f"{labels}: {counted(agg.n_states, 'group')}"],
         tables.costs(agg.costs, betas, width, agg.gamma) if agg.original.is_irreducible else [],
-        tables.certificate(agg, width, horizon, lumpable),
+        tables.certificate(agg, width, lumpable),
+        [] if horizon is None else tables.horizon(agg, horizon, found, width),
         [] if over_time is None else tables.guarantees(*over_time, betas, width),
         tables.notes(agg, width),
     )

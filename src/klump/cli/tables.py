@@ -26,6 +26,7 @@ _SHORTEST_REMARK = 24
 _NAME, _VALUE = 16, 8
 _COST = "(1 - 2 beta) lumpability + beta predictability"
 _GENERATED = " + gamma generated"
+_ONE_STEP = "total variation between a state's and its group's next-group distribution"
 _DELTA = "weighs D(Y||Y~) and R(X) - R(Y)"
 
 
@@ -90,25 +91,16 @@ def costs(found: Costs, betas: Iterable[float], width: int, gamma: float = 0.0) 
     ]
 
 
-def certificate(
-    agg: Aggregation, width: int, horizon: int | None = None, lumpable: bool | None = None
-) -> list[str]:
+def certificate(agg: Aggregation, width: int, lumpable: bool | None = None) -> list[str]:
     """List how far the groups are from a bisimulation; a stochastic map has no such certificate."""
     if agg.map.labels is None:
         return []
     found = agg.bisimulation
-    rows = [("epsilon", number(found.epsilon), "the most between where a state and its group go next")]
+    rows = [("epsilon", number(found.epsilon), f"largest {_ONE_STEP} (epsilon)")]
     if agg.original.is_irreducible:
+        rows.insert(0, ("mean", number(found.mean), f"mean {_ONE_STEP} (stationary)"))
         void = "; above 1 it is void" if found.bound >= 1 else ""
-        rows += [
-            ("mean", number(found.mean), "the same on average"),
-            ("bound", number(found.bound), "on epsilon, by Proposition 1" + void),
-        ]
-    if horizon is not None:
-        bound = found.horizon(horizon)
-        remark = "at most between real and aggregated paths of groups"
-        void = "void: epsilon adds up to 1 or more in so many steps"
-        rows.append((counted(horizon, "step"), number(bound), remark if bound < 1 else void))
+        rows.append(("bound", number(found.bound), f"bound by Proposition 1 on epsilon{void}"))
     if lumpable is not None:
         remark = (
             "an exact lumping: the groups are a Markov chain"
@@ -117,6 +109,22 @@ def certificate(
         )
         rows.insert(0, ("lumpable", "yes" if lumpable else "no", remark))
     header = _row("certificate", "", "total variation, 0 to 1", width)
+    return [*map(title, header), *(line for row in rows for line in _row(*row, width))]
+
+
+def horizon(agg: Aggregation, steps: int, found: Guarantees | None, width: int) -> list[str]:
+    """List the bounds on the laws of paths: of stationary chains, if there are guarantees, and from any start."""
+    rows = []
+    if found is not None:
+        rows.append(("stationary", number(found.horizon(steps)), "both chains start stationary"))
+    elif agg.original.is_irreducible:
+        rows.append(("stationary", "-", "--guarantees adds this bound"))
+    if agg.map.labels is not None:
+        value = number(agg.bisimulation.horizon(steps))
+        void = "; at 1 it is void" if value == number(1.0) else ""
+        rows.append(("any start", value, f"any initial distribution, 1 - (1 - epsilon)^{steps}{void}"))
+    successive = counted(steps + 1, "successive group")
+    header = _row("horizon", "", f"bound on the total variation between the laws of {successive}", width)
     return [*map(title, header), *(line for row in rows for line in _row(*row, width))]
 
 

@@ -11,6 +11,7 @@ says of it.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -21,7 +22,8 @@ from scipy import sparse
 from klump import information
 from klump.chain import MarkovChain
 from klump.errors import InvalidArgumentError
-from klump.guarantees.entropy_rate import Block, blocks
+from klump.guarantees.entropy_rate import Block, blocks, observe
+from klump.guarantees.horizons import checked_steps, from_divergence, one_step, over_steps
 from klump.threads import one_thread
 
 TOLERANCE = 1e-6
@@ -70,6 +72,52 @@ class Guarantees:
     """Length of the longest blocks of groups that the bounds come from."""
     operations: int
     """Work spent on them: logarithms and multiplications."""
+    path_variations: tuple[float, ...]
+    """Total variation between the laws of Y_0 .. Y_t and Y~_0 .. Y~_t, both stationary, for t = 0 .. block_length - 1;
+    exact but for an allowance for rounding."""
+    path_divergences: tuple[float, ...]
+    """Divergence of these laws in bits, at most."""
+    mean_variation: float
+    """Stationary mean of the total variation between a state's and its group's next-group distribution."""
+    largest_variation: float
+    """Largest total variation between a state's and its group's next-group distribution."""
+
+    def horizon(self, t: int) -> float:
+        """Bound the total variation between the laws of the groups at times 0 to ``t`` of both chains, stationary.
+
+        With TV_t this total variation and KL_t the divergence of the two laws, in bits, the bound is TV_t for
+        t < block_length. For larger t, with s = block_length - 1, D the upper end of :attr:`divergence` and
+        f(x) = min(sqrt(x ln(2) / 2), sqrt(1 - 2^-x)), it is the least of
+
+            TV_s + (t - s) mean_variation,
+            TV_s + f((t - s) D),
+            f(KL_s + (t - s) D),
+            1 - (1 - TV_s) (1 - largest_variation)^(t - s).
+
+        It never decreases with t. ``docs/guarantees.md`` has the proofs.
+
+        Examples
+        --------
+        >>> from klump import Aggregation
+        >>> P = [[0.4, 0.3, 0.3], [0.25, 0.3, 0.45], [0.15, 0.425, 0.425]]
+        >>> answer = Aggregation.from_labels(P, [0, 1, 1])
+        >>> [round(answer.guarantees.horizon(t), 4) for t in (1, 2, 3, 100)]
+        [0.0, 0.001, 0.0018, 0.0193]
+        >>> round(answer.bisimulation.horizon(100), 4)
+        0.9959
+        """
+        steps = checked_steps(t)
+        known = len(self.path_variations) - 1
+        if steps <= known:
+            return self.path_variations[steps]
+        start, more, divergence = self.path_variations[-1], steps - known, self.divergence.upper
+        bound = min(
+            start + more * self.mean_variation,
+            start + from_divergence(more * divergence),
+            from_divergence(self.path_divergences[-1] + more * divergence),
+            start + (1.0 - start) * over_steps(self.largest_variation, more),
+        )
+        return min(1.0, max(start, bound))
 
     def delta(self, beta: float) -> Bracket:
         """Bracket delta_beta = (1 - beta) D(Y||Y~) + beta (R(X) - R(Y)), which C_beta relaxes."""
@@ -108,13 +156,15 @@ def bracketed(
         Called with the operations done and the budget.
     """
     tolerance, budget = _checked("tolerance", tolerance), _checked("budget", budget)
-    longer = blocks(chain, weights, budget)
-    last = shortest = next(longer)
-    kept = information.mutual_information(sparse.csr_array(weights.T) @ (chain.joint @ weights))
+    seen = observe(chain, weights)
+    longer = blocks(seen, budget)
+    shortest = next(longer)
+    done = [shortest]
+    kept = information.mutual_information(seen.pairs)
     found = _from_single_steps(chain, weights, shortest, lumpability, kept)
     with one_thread():
         while found.gap > tolerance and (block := next(longer, None)) is not None:
-            last = block
+            done.append(block)
             found = _tightened(found, shortest, block, lumpability)
             if progress is not None:
                 progress(block.operations, int(budget))
@@ -125,9 +175,28 @@ def bracketed(
         Bracket(max(0.0, step - found.upper), max(0.0, step - found.lower)),
         Bracket(min(kept + found.lower, most), most),
         predictability,
-        last.length,
-        last.operations,
+        done[-1].length,
+        done[-1].operations,
+        _path_variations(done),
+        _path_divergences(done, found.upper),
+        *one_step(seen),
     )
+
+
+def _path_variations(found: list[Block]) -> tuple[float, ...]:
+    """Total variation of path laws for t = 0, 1, 2, ...; it is 0 for one and two letters, and never decreases."""
+    allowed = [min(1.0, block.total_variation + block.rounding) for block in found[1:]]
+    return (0.0, *itertools.accumulate([0.0, *allowed], max))
+
+
+def _path_divergences(found: list[Block], most: float) -> tuple[float, ...]:
+    """Divergence of path laws for t = 0, 1, 2, ...: the sum of H(Y2|Y1) - H(Y_m+1|Y_1 .. Y_m) for m = 1 .. t.
+
+    No term is larger than D(Y||Y~), hence than ``most``.
+    """
+    step = found[0].upper
+    terms = [min(max(0.0, step - block.upper + block.rounding), most) for block in found[1:]]
+    return (0.0, *itertools.accumulate([0.0, *terms]))
 
 
 def _from_single_steps(

@@ -1,0 +1,97 @@
+"""Liftings: chains on the original states that behave between the groups like the aggregated chain.
+
+P is the transition matrix of the original chain, mu its stationary distribution, W the map and Q the transition
+matrix of the aggregated chain.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from klump import information
+from klump.aggregation.mapping import Mapping
+from klump.chain.rows import Matrix, row_blocks
+from klump.chain.validation import normalized_rows
+from klump.errors import InvalidArgumentError
+
+# Transitions of the largest pi-lifting: 400 MB of float64 values if it is dense, 600 MB with column indices.
+_LARGEST_LIFT = 50_000_000
+
+
+def stationary_lifting(
+    matrix: Matrix, mass: NDArray[np.float64], mapping: Mapping, aggregated: Matrix
+) -> Matrix:
+    """W Q U with U = diag(1/nu) W^T diag(mu); sparse if P is."""
+    n, weights = len(mass), mapping.weights
+    is_sparse = isinstance(matrix, sparse.csr_array)
+    between = sparse.csr_array(aggregated) if is_sparse else aggregated
+    members = np.bincount(weights.indices, minlength=mapping.n_groups)
+    size = int(members @ ((between > 0.0) @ members)) if is_sparse else n * n
+    if size > _LARGEST_LIFT:
+        raise InvalidArgumentError(
+            f"lifting {n} states would store {size} transitions; use the aggregated chain, or lift with "
+            "kind='transition'"
+        )
+    return weights @ (between @ _within_groups(mass, mapping))
+
+
+def transition_lifting(
+    matrix: Matrix, mass: NDArray[np.float64], mapping: Mapping, aggregated: Matrix
+) -> Matrix:
+    """P[i, j] sum_z W[j, z] (W Q)[i, z] / (P W)[i, z]; sparse if P is.
+
+    Where (P W)[i, z] = 0, (W Q)[i, z] goes to the heaviest state of z.
+    """
+    # Single precision, so that rounding does not decide between equal masses.
+    heaviest = _within_groups(mass, mapping).astype(np.float32).argmax(axis=1)
+    between = sparse.csr_array(aggregated)
+    blocks = (
+        _lift_rows(block, mapping.weights[rows], mapping.weights, between, heaviest)
+        for rows, block in row_blocks(matrix)
+    )
+    if isinstance(matrix, sparse.csr_array):
+        return sparse.vstack(list(blocks), format="csr")
+    return np.concatenate([block.toarray() for block in blocks])
+
+
+def _lift_rows(
+    block: Matrix,
+    own: sparse.csr_array,
+    weights: sparse.csr_array,
+    between: sparse.csr_array,
+    heaviest: NDArray[np.intp],
+) -> sparse.csr_array:
+    """Rows of the P-lifting, from the same rows of P and W, and from W, Q and the heaviest state of each group."""
+    wanted, reached = sparse.csr_array(own @ between), sparse.csr_array(block @ weights)  # W Q, P W
+    row, group, probability = information.coordinates(reached)
+    ratio = reached.copy()
+    ratio.data = np.asarray(wanted[row, group]) / probability
+    state, following, p = information.coordinates(block)
+    # A row for each transition (i, j), an entry for each group z of j: W[j, z] (W Q)[i, z] / (P W)[i, z].
+    shares = weights[following]
+    transition = np.repeat(np.arange(len(p)), np.diff(shares.indptr))
+    shares.data *= np.asarray(ratio[state[transition], shares.indices])
+    row, group, probability = information.coordinates(wanted)
+    missing = np.asarray(reached[row, group]) == 0.0
+    value = np.concatenate([p * shares.sum(axis=1), probability[missing]])
+    place = np.concatenate([state, row[missing]]), np.concatenate([following, heaviest[group[missing]]])
+    return sparse.csr_array((value, place), shape=block.shape)
+
+
+def _within_groups(mass: NDArray[np.float64], mapping: Mapping) -> sparse.csr_array:
+    """U = diag(1/nu) W^T diag(mu); a group whose masses are all zero in floating point weighs its states by W."""
+    weights = sparse.csr_array(mapping.weights.T)
+    scaled = weights.data * mass[weights.indices]
+    empty = np.maximum.reduceat(scaled, weights.indptr[:-1]) < np.finfo(float).tiny
+    scaled = np.where(np.repeat(empty, np.diff(weights.indptr)), weights.data, scaled)
+    return normalized_rows(sparse.csr_array((scaled, weights.indices, weights.indptr), shape=weights.shape))
+
+
+LIFTINGS: dict[str, Callable[[Matrix, NDArray[np.float64], Mapping, Matrix], Matrix]] = {
+    "stationary": stationary_lifting,
+    "transition": transition_lifting,
+}

@@ -1,0 +1,69 @@
+"""Bounds on the total variation between laws of paths: from one step, and from a divergence."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from klump import information
+from klump.chain.rows import row_blocks
+from klump.errors import InvalidArgumentError
+from klump.guarantees.entropy_rate import Observed
+
+# Nats per bit.
+_NATS = math.log(2.0)
+
+
+def checked_steps(t: Any) -> int:
+    """Turn a number of steps into an int, 0 or more."""
+    if isinstance(t, bool) or not isinstance(t, int | np.integer) or t < 0:
+        raise InvalidArgumentError(f"t={t!r} must be a number of steps, 0 or more")
+    return int(t)
+
+
+def over_steps(epsilon: float, t: int) -> float:
+    """1 - (1 - epsilon)^t, without cancellation.
+
+    If two processes with the same past differ by at most epsilon in the law of the next step, a maximal coupling
+    keeps them together for t steps with probability (1 - epsilon)^t at least.
+
+    >>> over_steps(0.5, 2), over_steps(1e-20, 10), over_steps(1.0, 0), over_steps(1.0, 1)
+    (0.75, 1e-19, 0.0, 1.0)
+    """
+    if epsilon >= 1.0:
+        return float(t > 0)
+    return -math.expm1(t * math.log1p(-epsilon))
+
+
+def from_divergence(bits: float) -> float:
+    """Bound on the total variation of two laws from their divergence KL, in bits.
+
+    The least of sqrt(KL ln(2) / 2) (Pinsker) and sqrt(1 - 2^-KL) (Bretagnolle and Huber). Both are concave in KL: the
+    bound also holds for means of total variations and divergences.
+
+    >>> round(from_divergence(0.02), 6), round(from_divergence(4.0), 6)
+    (0.083255, 0.968246)
+    """
+    nats = bits * _NATS
+    return math.sqrt(min(nats / 2.0, -math.expm1(-nats)))
+
+
+def one_step(seen: Observed) -> tuple[float, float]:
+    """Stationary mean and maximum of TV((P W)[i, :], Q[y, :]) over states i and their groups y.
+
+    The mean is sum_i sum_y mu[i] W[i, y] TV((P W)[i, :], Q[y, :]).
+    """
+    mean, largest = 0.0, 0.0
+    for rows, laws in row_blocks(seen.laws):
+        own = seen.weights[rows]
+        state = np.repeat(np.arange(own.shape[0]), np.diff(own.indptr))
+        # A row for each state and group of it.
+        pair, col, law = information.coordinates(laws if own.nnz == own.shape[0] else laws[state])
+        # Total variation is the sum of the positive differences, which need law > 0.
+        excess = np.maximum(law - np.asarray(seen.aggregated[own.indices[pair], col]), 0.0)
+        distance = np.bincount(pair, excess, minlength=own.nnz)
+        mean += float(np.sum(own.data * seen.mu[rows][state] * distance))
+        largest = max(largest, float(distance.max()))
+    return mean, min(1.0, largest)
