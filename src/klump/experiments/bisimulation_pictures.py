@@ -18,7 +18,7 @@ SHADE = "#f0f1f2"
 
 
 def errors(certificates: list[Certificate]) -> Figure:
-    """Observed error over t beside t epsilon and t times the bound."""
+    """Observed error over t beside 1 - (1 - epsilon)^t and t times the bound of Proposition 1."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(10, 6.6), layout="constrained")
@@ -26,7 +26,8 @@ def errors(certificates: list[Certificate]) -> Figure:
     for axes, c in zip(panels.ravel(), certificates, strict=True):
         steps = np.arange(1, len(c.marginal) + 1)
         axes.plot(steps, steps * c.proposition, "--", color=BOUND, label="t times Proposition 1")
-        axes.plot(steps, steps * c.epsilon, "-", color=EXACT, label="t epsilon")
+        bound = [c.guaranteed(int(t)) for t in steps]
+        axes.plot(steps, bound, "-", color=EXACT, label="1 - (1 - epsilon)^t")
         axes.plot(steps[: len(c.paths)], c.paths, "s-", color=PATHS, ms=4, label="first t steps, observed")
         # Beyond rounding there is nothing to see.
         seen = np.maximum(c.marginal, 1e-16)

@@ -33,7 +33,7 @@ def tables(certificates: Sequence[Certificate]) -> tuple[Table, ...]:
         "times epsilon",
         f"group after {STEPS} steps",
         f"first {PATH_STEPS} steps",
-        f"{PATH_STEPS} epsilon",
+        f"1 - (1 - epsilon)^{PATH_STEPS}",
     )
     note = (
         "Errors are total variations, from the worst start; medians over the chains. Kept: share of what one step "
@@ -131,11 +131,11 @@ def _text_on_steps(certificates: Sequence[Certificate]) -> str:
     forgotten = sum(c.marginal[-1] < 0.1 * c.epsilon for c in strays)
     worst = max(strays, key=lambda c: c.marginal[-1])
     return (
-        "Over t steps the errors add up to t epsilon at most, from every start. Observed are the law of the group "
+        "Over t steps the error is at most 1 - (1 - epsilon)^t, from every start. Observed are the law of the group "
         f"after each of {STEPS} steps and the joint law of the groups of the first {PATH_STEPS} steps, both computed "
-        f"without sampling, from the worst start: all stay within t epsilon for {within} of {len(certificates)}. The "
-        f"joint law of {PATH_STEPS} steps is off by {joint:.2g} epsilon in the median, where {PATH_STEPS} epsilon are "
-        f"guaranteed. After {STEPS} steps the law of the group is off by less than a tenth of epsilon for {forgotten} "
+        f"without sampling, from the worst start: all stay within the bound for {within} of {len(certificates)}. The "
+        f"joint law of {PATH_STEPS} steps is off by {joint:.2g} epsilon in the median. After {STEPS} steps the law of "
+        f"the group is off by less than a tenth of epsilon for {forgotten} "
         f"of {len(strays)}, because chains forget where they started. Slow ones take longer: it is off most, by "
         f"{worst.marginal[-1]:.2f}, for {worst.chain} "
         f"({worst.groups if '=' in worst.groups else worst.groups + ' groups'})."
