@@ -545,3 +545,22 @@ def greedy_merging(P, mu, beta, *, relaxed=False):
         partitions.append(labels)
         current = min(values)
     return np.array(costs), partitions
+
+
+def recursive_sign_bisection(P, mu, k, beta):
+    """Deng, Mehta and Meyn: cut each group at the sign of its second eigenvector, keep the cheapest of these cuts.
+
+    The whole cost is evaluated for the cut of each group. Only for chains without ties, whose groups stay connected.
+    """
+    labels = [0] * len(mu)
+    for new in range(1, k):
+        trials = []
+        for group in range(new):
+            members = [x for x in range(len(mu)) if labels[x] == group]
+            if len(members) < 2:
+                continue
+            vector = second_eigenvector(P, mu, members)
+            negative = [x for x, entry in zip(members, vector, strict=True) if entry < 0]
+            trials.append([new if x in negative else labels[x] for x in range(len(mu))])
+        labels = min(trials, key=lambda trial: cost_of_labels(P, mu, trial, new + 1, beta))
+    return labels
