@@ -590,3 +590,10 @@ def transition_matrix_of_rates(rates, lag, digits=80):
         for _ in range(squarings):
             total = product(total, total)
         return np.array([[float(entry) for entry in row] for row in total])
+
+
+def critical_temperature_of_group(P, mu, members):
+    """Square of the second singular value of diag(p)^(1/2) P diag(q)^(-1/2): p the law of the members, q that of X2."""
+    p = mu[members] / math.fsum(mu[members])
+    rows = P[members]
+    return np.linalg.svd(np.sqrt(p)[:, None] * rows / np.sqrt(p @ rows), compute_uv=False)[1] ** 2
