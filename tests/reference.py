@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from decimal import Decimal, localcontext
 from fractions import Fraction
 
 import numpy as np
@@ -616,3 +617,54 @@ def total_variation_of_paths(one, other):
 def divergence_of_paths(one, other):
     """The sum of p(w) log2 [p(w) / q(w)] over all words w with p(w) > 0."""
     return math.fsum(p * (math.log2(p) - math.log2(other[word])) for word, p in one.items() if p > 0)
+
+
+def recursive_sign_bisection(P, mu, k, beta):
+    """Deng, Mehta and Meyn: cut each group at the sign of its second eigenvector, keep the cheapest of these cuts.
+
+    The whole cost is evaluated for the cut of each group. Only for chains without ties, whose groups stay connected.
+    """
+    labels = [0] * len(mu)
+    for new in range(1, k):
+        trials = []
+        for group in range(new):
+            members = [x for x in range(len(mu)) if labels[x] == group]
+            if len(members) < 2:
+                continue
+            vector = second_eigenvector(P, mu, members)
+            negative = [x for x, entry in zip(members, vector, strict=True) if entry < 0]
+            trials.append([new if x in negative else labels[x] for x in range(len(mu))])
+        labels = min(trials, key=lambda trial: cost_of_labels(P, mu, trial, new + 1, beta))
+    return labels
+
+
+def transition_matrix_of_rates(rates, lag, digits=80):
+    """exp(lag G) with 80 decimal digits: Taylor series of lag G / 2^s, then s squarings. The diagonal is ignored."""
+    n = len(rates)
+
+    def product(A, B):
+        return [[sum(A[x][z] * B[z][y] for z in range(n)) for y in range(n)] for x in range(n)]
+
+    with localcontext() as context:
+        context.prec = digits
+        G = [[Decimal(float(rates[x][y])) if x != y else Decimal(0) for y in range(n)] for x in range(n)]
+        for x in range(n):
+            G[x][x] = -sum(G[x])
+        largest, squarings = max(-G[x][x] for x in range(n)) * Decimal(float(lag)), 0
+        while largest > 1:
+            largest, squarings = largest / 2, squarings + 1
+        G = [[entry * Decimal(float(lag)) / 2**squarings for entry in row] for row in G]
+        total = term = [[Decimal(int(x == y)) for y in range(n)] for x in range(n)]
+        for j in range(1, digits):
+            term = [[entry / j for entry in row] for row in product(term, G)]
+            total = [[a + b for a, b in zip(*rows, strict=True)] for rows in zip(total, term, strict=True)]
+        for _ in range(squarings):
+            total = product(total, total)
+        return np.array([[float(entry) for entry in row] for row in total])
+
+
+def critical_temperature_of_group(P, mu, members):
+    """Square of the second singular value of diag(p)^(1/2) P diag(q)^(-1/2): p the law of the members, q that of X2."""
+    p = mu[members] / math.fsum(mu[members])
+    rows = P[members]
+    return np.linalg.svd(np.sqrt(p)[:, None] * rows / np.sqrt(p @ rows), compute_uv=False)[1] ** 2

@@ -1,11 +1,14 @@
 """Other people's tools, as far as they are installed: asked the right way, and the same way each time."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from scipy import sparse
 
 import klump
 from klump.comparison.outside import OUTSIDE
+from klump.search.method import Task
 from klump.sources.random_chains import block_chain
 from reference import same_partition
 
@@ -66,6 +69,47 @@ def test_sib_minimises_the_bottleneck():
     turned = sib.SIB(4, n_init=10, n_jobs=1, random_state=0, uniform_prior=False).fit(joint).labels_
     assert row.cost < 0.75 * klump.score(chain, turned).bottleneck
     assert row.cost == pytest.approx(0.4138, abs=1e-3)
+
+
+@pytest.mark.parametrize("k", [2, 4, 7])
+def test_infomap_is_asked_for_the_number_of_groups(k):
+    """Left alone it finds 4 modules of letters, and one of a chain without structure."""
+    pytest.importorskip("infomap")
+    unstructured = np.random.default_rng(0).dirichlet(np.ones(30), size=30)
+    for chain in (klump.datasets.letter_bigrams(), unstructured):
+        (row,) = klump.compare(chain, k, methods=[], outside=["infomap"], n_init=5)
+        assert row.n_states == k
+
+
+def test_the_question_that_infomap_gets(blocks):
+    """Without the package: its options by name, and J as the weights of the links."""
+    asked = {}
+
+    class Infomap:
+        def __init__(self, **options):
+            asked.update(options)
+
+        def add_links(self, links):
+            asked["links"] = links
+
+        def run(self):
+            pass
+
+        def get_modules(self):
+            return {state: 1 + state % 3 for state in range(24)}
+
+    chain, _ = blocks
+    task = Task(chain, 3, 0.5, n_init=4, seed=2)
+    labels = OUTSIDE["infomap"].labels(SimpleNamespace(Infomap=Infomap), task)
+    assert labels.tolist() == [state % 3 for state in range(24)]
+    assert asked["preferred_number_of_modules"] == 3
+    assert asked["two_level"] is True
+    assert asked["num_trials"] == 4
+    assert asked["seed"] == 3
+    flow = np.zeros((24, 24))
+    for source, target, weight in asked["links"]:
+        flow[source, target] = weight
+    np.testing.assert_array_equal(flow, chain.joint)
 
 
 def test_the_tools_leave_the_random_numbers_alone(blocks):

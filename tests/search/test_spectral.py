@@ -8,7 +8,7 @@ from scipy import sparse
 
 import klump
 import reference
-from chains import betas, matrices, matrices_and_labels, seeds
+from chains import betas, matrices, matrices_and_labels, random_matrix, seeds
 from klump.chain import MarkovChain
 from klump.search import spectral
 from klump.search.kernels import cuts
@@ -65,12 +65,49 @@ def test_cuts_are_those_of_the_textbook(form, P, k, beta):
     assert answer.cost == pytest.approx(reference.cost_of_labels(P, mu, expected, k, beta), abs=1e-10)
 
 
+# Sign cuts only, as published
+
+
+@FORMS
+@pytest.mark.parametrize("kind", GENERIC)
+@pytest.mark.parametrize("seed", range(8))
+def test_sign_cuts_are_those_of_the_textbook(form, kind, seed):
+    rng = np.random.default_rng([seed, GENERIC.index(kind)])
+    P, k, beta = random_matrix(kind, 9, rng), int(rng.integers(2, 6)), float(rng.choice([0.0, 0.3, 0.5, 1.0]))
+    answer = klump.aggregate(form(P), k, beta=beta, method="spectral-sign")
+    mu = answer.original.stationary_distribution
+    expected = reference.recursive_sign_bisection(P, mu, k, beta)
+    assert reference.same_partition(answer.labels, expected)
+    assert answer.cost == pytest.approx(reference.cost_of_labels(P, mu, expected, k, beta), abs=1e-10)
+
+
+def test_the_cheapest_cut_can_be_cheaper_than_the_sign_cut():
+    """A walk on three states that mostly alternates between the first and the last."""
+    weights = np.array([[0, 5, 15], [5, 6, 6], [15, 6, 2]])
+    P = weights / weights.sum(axis=1, keepdims=True)
+    sign, cheapest = (
+        klump.aggregate(P, 2, beta=0.5, method=method) for method in ("spectral-sign", "spectral")
+    )
+    assert sign.cost == pytest.approx(0.191965, abs=1e-6)
+    assert cheapest.cost == pytest.approx(0.069469, abs=1e-6)
+    best = reference.exhaustive(P, sign.original.stationary_distribution, 2, 0.5)[1]
+    assert cheapest.cost == pytest.approx(best, abs=1e-10)
+
+
+def test_both_on_the_letters():
+    """The figures of docs/compare.md."""
+    chain = klump.datasets.letter_bigrams()
+    for method, expected in (("spectral", 0.4431), ("spectral-sign", 0.4477)):
+        assert klump.aggregate(chain, 4, beta=0.5, method=method).cost == pytest.approx(expected, abs=5e-5)
+
+
+@pytest.mark.parametrize("method", ["spectral", "spectral-sign"])
 @pytest.mark.parametrize("beta", [0.3, 0.5, 0.8, 1.0])
 @pytest.mark.parametrize("alpha", [0.9, 0.999999])
-def test_nearly_decomposable_chains_are_cut_into_their_blocks(alpha, beta):
+def test_nearly_decomposable_chains_are_cut_into_their_blocks(alpha, beta, method):
     for seed in range(3):
         chain, planted = block_chain((5, 9, 13), alpha=alpha, eps=(1 - alpha) / 5, random_state=seed)
-        answer = klump.aggregate(chain, 3, beta=beta, method="spectral")
+        answer = klump.aggregate(chain, 3, beta=beta, method=method)
         assert reference.same_partition(answer.labels, planted)
 
 

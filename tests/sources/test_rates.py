@@ -1,14 +1,22 @@
-"""Uniformisation, against the generator's own stationary law."""
+"""Uniformisation and the transition matrix over a lag, against the generator's own laws."""
 
 from __future__ import annotations
 
+import re
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path
+
 import numpy as np
 import pytest
-from scipy import sparse
+from scipy import linalg, sparse
 
+import klump
+import reference
 from klump import MarkovChain
 from klump.errors import InvalidArgumentError
-from klump.sources.rates import uniformized
+from klump.sources import exponential
+from klump.sources.rates import transition_matrix, uniformized
 
 
 def random_rates(n, seed, density=1.0):
@@ -132,3 +140,241 @@ def test_table_of_rates_names_the_states():
     pandas = pytest.importorskip("pandas")
     table = pandas.DataFrame([[0.0, 1.0], [3.0, 0.0]], index=["up", "down"], columns=["up", "down"])
     assert MarkovChain.from_generator(table).states == ("up", "down")
+
+
+# The transition matrix over a lag
+
+FORMS = pytest.mark.parametrize("form", [np.asarray, sparse.csr_array], ids=["dense", "sparse"])
+
+
+def to_array(matrix):
+    return matrix.toarray() if sparse.issparse(matrix) else matrix
+
+
+def path_rates(n, seed=0):
+    """Birth-death process, sparse."""
+    rng = np.random.default_rng(seed)
+    births, deaths = rng.uniform(0.5, 1.5, size=(2, n - 1))
+    return sparse.csr_array(sparse.diags_array([births, deaths], offsets=[1, -1]))
+
+
+@FORMS
+@pytest.mark.parametrize(("up", "down"), [(1.0, 3.0), (1e-9, 1.0), (2.5e6, 1e-3)])
+@pytest.mark.parametrize("lag", [1e-12, 1e-3, 0.7, 1e4, 1e12])
+def test_two_states_in_closed_form(form, up, down, lag):
+    """P(t)[0, 1] = a / (a + b) (1 - exp(-(a + b) t)), to 1e-12 of each entry."""
+    P = to_array(transition_matrix(form([[0.0, up], [down, 0.0]]), lag))
+    left = -np.expm1(-(up + down) * lag)
+    expected = np.array([[0.0, up], [down, 0.0]]) / (up + down) * left
+    np.testing.assert_allclose(P[[0, 1], [1, 0]], expected[[0, 1], [1, 0]], rtol=1e-12)
+    np.testing.assert_allclose(np.diag(P), 1.0 - expected.sum(axis=1), rtol=0, atol=1e-15)
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("clock_times_lag", [1e-8, 1.0, 30.0, 1e4, 1e9])
+def test_against_eighty_digits(seed, clock_times_lag):
+    """Rates over ten orders of magnitude, zeros among them: dense entries to 1e-12 of themselves."""
+    rng = np.random.default_rng(seed)
+    rates = rng.exponential(size=(5, 5)) * 10.0 ** rng.integers(-6, 5, size=(5, 5))
+    rates *= rng.random((5, 5)) < 0.7
+    np.fill_diagonal(rates, 0.0)
+    lag = clock_times_lag / rates.sum(axis=1).max()
+    expected = reference.transition_matrix_of_rates(rates, lag)
+    for given in (rates, generator_of(rates)):
+        np.testing.assert_allclose(transition_matrix(given, lag), expected, rtol=1e-12, atol=1e-300)
+    found = transition_matrix(sparse.csr_array(rates), lag).toarray()
+    assert np.abs(found - expected).sum(axis=1).max() / 2 <= 1e-12
+
+
+@pytest.mark.parametrize("n", [2, 20, 80])
+@pytest.mark.parametrize("clock_times_lag", [0.01, 1.0, 50.0])
+def test_against_the_exponential_of_scipy(n, clock_times_lag):
+    rates = np.random.default_rng(n).exponential(size=(n, n))
+    np.fill_diagonal(rates, 0.0)
+    lag = clock_times_lag / rates.sum(axis=1).max()
+    np.testing.assert_allclose(
+        transition_matrix(rates, lag), linalg.expm(lag * generator_of(rates)), rtol=0, atol=1e-12
+    )
+
+
+@pytest.mark.parametrize("lag", [0.01, 1.0, 100.0])
+def test_against_the_eigenvalues_of_a_reversible_generator(lag):
+    """With R = diag(1 / mu) S, S symmetric, the generator is similar to a symmetric matrix."""
+    rng = np.random.default_rng(1)
+    weights, mu = rng.exponential(size=(30, 30)), rng.dirichlet(np.ones(30))
+    rates = (weights + weights.T) / mu[:, None]
+    np.fill_diagonal(rates, 0.0)
+    rates /= rates.sum(axis=1).max()
+    root = np.sqrt(mu)
+    values, vectors = np.linalg.eigh(generator_of(rates) * root[:, None] / root)
+    expected = (vectors * np.exp(lag * values)) @ vectors.T / root[:, None] * root
+    np.testing.assert_allclose(transition_matrix(rates, lag), expected, rtol=0, atol=1e-12)
+
+
+@FORMS
+@pytest.mark.parametrize(("s", "t"), [(0.3, 0.3), (1e-3, 2.0), (5.0, 700.0)])
+def test_semigroup(form, s, t):
+    """P(s) P(t) = P(s + t)."""
+    rates = form(random_rates(12, 5, density=0.4))
+    both = to_array(transition_matrix(rates, s)) @ to_array(transition_matrix(rates, t))
+    np.testing.assert_allclose(both, to_array(transition_matrix(rates, s + t)), rtol=0, atol=3e-12)
+
+
+@FORMS
+@pytest.mark.parametrize("lag", [1e-4, 1.0, 1e4, 1e300])
+def test_non_negative_rows_sum_to_one_and_the_stationary_law_is_kept(form, lag):
+    rates = random_rates(7, 3)
+    chain = MarkovChain.from_generator(form(rates), lag=lag)
+    P = to_array(chain.transition_matrix)
+    assert (P >= 0).all()
+    np.testing.assert_allclose(P.sum(axis=1), 1.0, rtol=0, atol=1e-15)
+    law = stationary_law_of_generator(generator_of(rates))
+    np.testing.assert_allclose(law @ P, law, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(chain.stationary_distribution, law, rtol=0, atol=1e-12)
+
+
+def test_a_long_lag_leads_to_the_stationary_law_of_a_nearly_decomposable_chain():
+    """Groups mix within a time of 1; the exit rates of the groups are 1e-14 and 3e-14."""
+    rates = np.array([[0, 1, 1e-14, 0], [1, 0, 0, 1e-14], [3e-14, 0, 0, 1], [0, 3e-14, 1, 0]])
+    early = transition_matrix(rates, 1e6)
+    np.testing.assert_allclose(early[:2, :2], 0.5, rtol=1e-7)
+    np.testing.assert_allclose(early[:2, 2:], 0.5e-8, rtol=1e-7)
+    late = np.tile([0.375, 0.375, 0.125, 0.125], (4, 1))
+    np.testing.assert_allclose(transition_matrix(rates, 1e17), late, rtol=1e-12)
+
+
+def test_a_short_lag_keeps_a_sparse_matrix_sparse():
+    rates = path_rates(400)
+    found = transition_matrix(rates, 0.5)
+    assert isinstance(found, sparse.csr_array)
+    assert found.has_sorted_indices
+    assert found.nnz < 30 * 400
+    dense = transition_matrix(rates.toarray(), 0.5)
+    assert np.abs(found.toarray() - dense).sum(axis=1).max() / 2 <= 1e-12
+    assert (found.toarray()[dense < 1e-20] == 0).all()
+    np.testing.assert_allclose(found.sum(axis=1), 1.0, rtol=0, atol=1e-15)
+
+
+@pytest.mark.parametrize("lag", [1e-3, 1.0, 30.0, 1e3, 1e5])
+@pytest.mark.parametrize("kind", ["path", "random"])
+def test_what_is_dropped_is_bounded_however_many_squarings(kind, lag, monkeypatch):
+    """Sparse to the end, although a dense matrix would be faster."""
+    monkeypatch.setattr(exponential, "_FILLED", 2.0)
+    rates = path_rates(150) if kind == "path" else sparse.csr_array(random_rates(150, 1, density=0.02))
+    found, dense = transition_matrix(rates, lag), transition_matrix(rates.toarray(), lag)
+    assert np.abs(found.toarray() - dense).sum(axis=1).max() / 2 <= 1e-12
+    assert found.min() >= 0
+
+
+def test_no_dense_matrix_on_the_way():
+    """As a dense array this matrix would take 80 GB."""
+    found = transition_matrix(path_rates(100_000), 0.01)
+    assert 300_000 < found.nnz < 1_500_000
+
+
+def test_transitions_with_a_rate_are_never_dropped():
+    """The link between the two halves has a probability of 1e-25 over the lag."""
+    rates = path_rates(400).tolil()
+    rates[199, 200] = rates[200, 199] = 1e-25
+    chain = MarkovChain.from_generator(rates, lag=1.0)
+    assert chain.is_irreducible
+    assert chain.transition_matrix[199, 200] > 0
+
+
+def test_blocks_of_a_sparse_product_do_not_matter(monkeypatch):
+    rates = path_rates(200, seed=1)
+    expected = transition_matrix(rates, 3.0)
+    monkeypatch.setattr(exponential, "_BLOCK", 100)
+    found = transition_matrix(rates, 3.0)
+    np.testing.assert_array_equal(found.indices, expected.indices)
+    np.testing.assert_array_equal(found.data, expected.data)
+
+
+def test_too_many_entries_are_refused(monkeypatch):
+    monkeypatch.setattr(exponential, "MOST_ENTRIES", 2_000)
+    monkeypatch.setattr("klump.sources.rates.MOST_ENTRIES", 2_000)
+    assert transition_matrix(path_rates(100), 1e-4).nnz <= 2_000
+    words = r"lag=30.0 is too large: .* 100 states .* more than 2,000 entries; take a smaller lag, or leave it out"
+    with pytest.raises(InvalidArgumentError, match=words) as caught:
+        MarkovChain.from_generator(path_rates(100), lag=30.0)
+    assert "\n" not in str(caught.value)
+
+
+@FORMS
+def test_absorbing_states_and_no_rates_at_all(form):
+    P = to_array(transition_matrix(form([[0.0, 2.0], [0.0, 0.0]]), 0.5))
+    np.testing.assert_allclose(P, [[np.exp(-1), 1 - np.exp(-1)], [0, 1]], atol=1e-15)
+    np.testing.assert_array_equal(to_array(transition_matrix(form(np.zeros((3, 3))), 2.0)), np.eye(3))
+    with pytest.raises(klump.errors.ReducibleChainError):
+        _ = MarkovChain.from_generator(form([[0.0, 2.0], [0.0, 0.0]]), lag=0.5).stationary_distribution
+
+
+def test_costs_at_a_lag():
+    """Scored as any chain: those of the textbook, on the matrix of the textbook."""
+    rates = random_rates(6, 2, density=0.8)
+    rates /= rates.sum(axis=1).max()
+    labels = [0, 0, 1, 1, 2, 2]
+    costs = klump.score(MarkovChain.from_generator(rates, lag=2.5), labels)
+    P = reference.transition_matrix_of_rates(rates, 2.5)
+    mu = reference.stationary_law(P)
+    for beta in (0.0, 0.5, 1.0):
+        expected = reference.cost_of_labels(P, mu, labels, 3, beta)
+        assert costs.at(beta) == pytest.approx(expected, abs=1e-10)
+
+
+@pytest.mark.parametrize("lag", [1, np.float32(0.5), np.int64(2), Fraction(1, 3)])
+def test_numbers_of_every_kind_are_times(lag):
+    rates = random_rates(4, 0)
+    np.testing.assert_array_equal(transition_matrix(rates, lag), transition_matrix(rates, float(lag)))
+
+
+@pytest.mark.parametrize(
+    "lag",
+    [
+        *(0, 0.0, -1, -0.5, np.nan, np.inf, -np.inf, 10**400),
+        *(True, False, np.True_, "1", 1j, [1.0], np.array([1.0]), Decimal(1)),
+    ],
+)
+def test_what_is_no_time_is_refused_by_name(lag):
+    with pytest.raises(InvalidArgumentError, match=r"lag=.* must be a positive, finite number") as caught:
+        MarkovChain.from_generator([[0.0, 1.0], [1.0, 0.0]], lag=lag)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("rates", "lag", "words"),
+    [
+        ([[0.0, 1e10], [1.0, 0.0]], 1e300, r"lag=1e\+300 is too large: times the largest exit rate, 1e\+10"),
+        (
+            [[0.0, 1.0], [1e-10, 0.0]],
+            1e-300,
+            r"lag=1e-300: transitions at the smallest rate, 1e-10, .* underflows",
+        ),
+        ([[0.0, 1e200], [1e-200, 0.0]], 1.0, "1e300 times smaller"),
+        ([[0.0, -1.0], [1.0, 0.0]], 1.0, "rates off the diagonal"),
+    ],
+)
+def test_lags_that_floating_point_numbers_cannot_hold_are_refused(rates, lag, words):
+    with pytest.raises(InvalidArgumentError, match=words):
+        transition_matrix(rates, lag)
+
+
+def test_the_rates_are_untouched_and_names_are_kept():
+    for given in (np.array([[-1.0, 1.0], [2.0, -2.0]]), sparse.csr_array([[-1.0, 1.0], [2.0, -2.0]])):
+        chain = MarkovChain.from_generator(given, states=["up", "down"], lag=0.1)
+        assert chain.states == ("up", "down")
+        np.testing.assert_array_equal(to_array(given), [[-1.0, 1.0], [2.0, -2.0]])
+    pandas = pytest.importorskip("pandas")
+    table = pandas.DataFrame([[0.0, 1.0], [3.0, 0.0]], index=["up", "down"], columns=["up", "down"])
+    assert MarkovChain.from_generator(table, lag=2).states == ("up", "down")
+
+
+def test_the_page_about_continuous_time_prints_what_it_says(capsys):
+    page = (Path(__file__).parents[2] / "docs" / "continuous_time.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"```(python|text)\n(.*?)```", page, flags=re.DOTALL)
+    exec("".join(text for kind, text in blocks if kind == "python"), {})
+    expected = []
+    for kind, text in blocks:
+        expected += re.findall(r"print\(.*\)  # (.*)", text) if kind == "python" else text.splitlines()
+    assert len(expected) == 18
+    assert capsys.readouterr().out.splitlines() == expected

@@ -58,8 +58,9 @@ def aggregate(
         What to preserve: 0 lumpability (a Markov aggregate), 1/2 predictability, 1 the information bottleneck.
     method
         ``"auto"`` (a portfolio of searches, the best answer), ``"sequential"`` (Algorithm 1), ``"annealing"``
-        (Algorithm 2), ``"spectral"`` (groups cut in two by eigenvectors), ``"agglomerative"`` (groups merged two by
-        two, by the cost at beta), ``"agglomerative-relaxed"`` (by a bound of the cost of lumpability),
+        (Algorithm 2), ``"spectral"`` (groups cut in two along eigenvectors), ``"spectral-sign"`` (the same, only at the
+        sign of the eigenvector), ``"agglomerative"`` (groups merged two by two, by the cost),
+        ``"agglomerative-relaxed"`` (by a bound of the cost of lumpability),
         ``"deterministic-annealing"`` (groups that split while a temperature falls), ``"stochastic"`` (a state may be
         split between groups) or ``"exact"`` (the coarsest exact lumping; see the notes).
     n_init

@@ -374,16 +374,25 @@ class MarkovChain:
 
     @classmethod
     def from_generator(
-        cls, rates: Any, states: Iterable[Hashable] | None = None, **options: Any
+        cls,
+        rates: Any,
+        states: Iterable[Hashable] | None = None,
+        lag: float | None = None,
+        **options: Any,
     ) -> MarkovChain:
-        """Uniformised chain of a continuous-time one, with the same stationary distribution.
+        """Discrete chain of a continuous-time one, with the same stationary distribution.
 
-        ``rates`` holds the rates off the diagonal; the diagonal is zero or minus the row's sum.
+        ``rates`` holds the rates off the diagonal; the diagonal is zero or minus the row's sum. With ``lag``, a
+        positive time, the chain is sampled at multiples of it: P = exp(lag G). Without, it is uniformised.
+
+        >>> MarkovChain.from_generator([[-3.0, 3.0], [1.0, -1.0]], lag=0.5).transition_matrix.round(4)
+        array([[0.3515, 0.6485], [0.2162, 0.7838]])
         """
-        from klump.sources.rates import uniformized
+        from klump.sources.rates import transition_matrix, uniformized
 
         given, found_states = _unwrap(rates)
-        return cls(uniformized(given), found_states if states is None else states, **options)
+        matrix = uniformized(given) if lag is None else transition_matrix(given, lag)
+        return cls(matrix, found_states if states is None else states, **options)
 
 
 def as_chain(given: ChainLike) -> MarkovChain:

@@ -93,7 +93,7 @@ def _about_labels(path: str | None) -> Iterator[None]:
     show_default=True,
     metavar="M",
     callback=_known_method,
-    help="How to search: auto, sequential, annealing, spectral, agglomerative, agglomerative-relaxed, "
+    help="How to search: auto, sequential, annealing, spectral, spectral-sign, agglomerative, agglomerative-relaxed, "
     "deterministic-annealing, stochastic (soft groups) or exact (the coarsest exact lumping, without -k).",
 )
 @click.option(

@@ -146,11 +146,12 @@ def _leiden(igraph: Any, task: Task) -> Any:
 
 
 def _infomap(infomap: Any, task: Task) -> Any:
-    """J is the flow itself: no teleportation is needed to find it."""
+    """J is the flow itself: no teleportation is needed to find it. The number of modules is a preference, no limit."""
     flow = sparse.coo_array(task.chain.joint)
     search = infomap.Infomap(
         silent=True,
         two_level=True,
+        preferred_number_of_modules=task.n_groups,
         flow_model="rawdir",
         num_trials=task.n_init,
         seed=task.seed % (2**31 - 1) + 1,  # which must be positive

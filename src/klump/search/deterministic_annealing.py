@@ -7,7 +7,7 @@ state's law given x from its mean over y. (Bits and powers of 2 make no differen
 While it is hot all groups coincide. A group splits when gamma falls below the largest eigenvalue of the covariance of
 its members' laws, weighted by the inverse of their mean: for all states together that is the square of the second
 singular value of diag(mu)^(-1/2) J diag(mu)^(-1/2). So groups that coincide are kept as one, the eigenvalue of
-each is followed, and a group is split, along its eigenvector, when its time has come. The record tells when that was.
+each is followed, and a group is split, along its eigenvector, when its time has come. The record has that eigenvalue.
 At temperature 0 the map is deterministic.
 
 The search does not depend on beta: it minimises a cost of its own, which is C_1 of the chain run backwards when it has
@@ -40,6 +40,8 @@ _TEMPERATURES = 80
 _ROUNDS, _SETTLED = 30, 1e-4
 # Rounds of the first eigenvector, those at each temperature, and how exact the first eigenvalue must be.
 _FIRST_ROUNDS, _EIGEN_ROUNDS, _EXACT = 300, 5, 1e-4
+# The same for the critical temperature of the first split, as it is recorded: relative growth in _EIGEN_ROUNDS rounds.
+_EXACT_RECORDED = 1e-9
 # Less of the mass than this between groups: the map is hard.
 _HARD = 1e-3
 # Groups are one if they share evenly, up to the second of these, every state that belongs to them with more than the
@@ -77,7 +79,11 @@ class Split(NamedTuple):
     """A phase transition of deterministic annealing."""
 
     temperature: float
-    """The temperature just below it; 0 for groups that were only told apart at the end."""
+    """The critical temperature: the eigenvalue of the group that splits; 0 for groups told apart at the end.
+
+    The eigenvalue of a soft group changes with the temperature: it is that at the first step of the schedule below the
+    split. All states together have one eigenvalue at all temperatures, so that of the first split has no such error.
+    """
     n_states: int
     """The number of distinct groups from there on."""
 
@@ -99,6 +105,8 @@ class _Annealing:
     def __init__(self, matrix: Matrix, mu: Floats, n_groups: int, rng: np.random.Generator) -> None:
         self.matrix, self.mu, self.n_groups, self.rng = matrix, mu, n_groups, rng
         self.splits: list[Split] = []
+        # Step of the schedule at the last split that was recorded: the next critical temperature is not above it.
+        self.last_step = np.inf
 
     def run(self) -> tuple[Labels, list[Split]]:
         """Cool down, then go on without heat."""
@@ -107,7 +115,7 @@ class _Annealing:
             return np.arange(n, dtype=np.int32) % self.n_groups, []
         one = np.ones((n, 1))
         groups = _Groups(one, self._means(self._members(one)), self.rng.standard_normal((n, 1)))
-        groups, eigenvalues = self._first_eigenvalue(groups)
+        groups, eigenvalues = self._first_eigenvalue(groups, _EXACT)
         temperature = _JUST_BELOW * float(eigenvalues[0])
         for _ in range(_TEMPERATURES):
             if temperature < _NOTHING or self._is_over(groups):
@@ -141,12 +149,16 @@ class _Annealing:
         ripe = ripe[: self.n_groups - groups.size]
         if not ripe:
             return groups
+        critical = float(eigenvalues[ripe[0]])
+        if groups.size == 1:
+            critical = float(self._first_eigenvalue(groups, _EXACT_RECORDED)[1][0])
         # From the last on: those before keep their numbers.
         for y in sorted(ripe, reverse=True):
             groups = self._split(groups, y)
         groups = self._distinct(self._settled(groups, temperature))
         if groups.size > max((split.n_states for split in self.splits), default=1):
-            self.splits.append(Split(temperature, groups.size))
+            self.splits.append(Split(min(critical, self.last_step), groups.size))
+            self.last_step = temperature
         return groups
 
     def _split(self, groups: _Groups, y: int) -> _Groups:
@@ -210,12 +222,12 @@ class _Annealing:
         """Minus the divergence of each state's law from each mean, up to a constant for each state, in nats."""
         return np.asarray(self.matrix @ np.log(np.maximum(laws, _TINY)))
 
-    def _first_eigenvalue(self, groups: _Groups) -> tuple[_Groups, Floats]:
-        """Follow the eigenvalue of all states together until it stands."""
+    def _first_eigenvalue(self, groups: _Groups, growth: float) -> tuple[_Groups, Floats]:
+        """Follow the eigenvalue of all states together until it grows by less than that share of itself."""
         last = -1.0
         for _ in range(_FIRST_ROUNDS // _EIGEN_ROUNDS):
             groups, eigenvalues = self._eigenvalues(groups)
-            if eigenvalues[0] <= (1.0 + _EXACT) * last:
+            if eigenvalues[0] <= (1.0 + growth) * last:
                 break
             last = float(eigenvalues[0])
         return groups, eigenvalues

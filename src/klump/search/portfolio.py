@@ -23,7 +23,7 @@ from klump.search.multilevel import explored, multilevel
 from klump.search.objective import MIDDLE, Objective
 from klump.search.problem import make_table, make_work
 from klump.search.sequential import sequential
-from klump.search.spectral import spectral
+from klump.search.spectral import spectral, spectral_sign
 from klump.search.starts import Embeddings, by_rows, powers, spectral_embeddings
 
 _KEY_START, _KEY_EMBEDDING, _KEY_IMPROVE = 3, 4, 5
@@ -170,6 +170,7 @@ def included(task: Task) -> tuple[Method, ...]:
         agglomerative_relaxed: n <= _MERGEABLE,
         deterministic_annealing: task.chain.n_transitions * task.n_groups <= _COOLABLE,
         multilevel: n > _LARGE,
+        spectral_sign: True,
     }
     return tuple(method for method, runs in affordable.items() if runs)
 

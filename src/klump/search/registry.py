@@ -9,7 +9,7 @@ from klump.search.exact import exact
 from klump.search.method import Method
 from klump.search.portfolio import portfolio
 from klump.search.sequential import sequential
-from klump.search.spectral import spectral
+from klump.search.spectral import spectral, spectral_sign
 from klump.search.stochastic import stochastic
 
 METHODS: dict[str, Method] = {
@@ -17,6 +17,7 @@ METHODS: dict[str, Method] = {
     "sequential": sequential,
     "annealing": annealing,
     "spectral": spectral,
+    "spectral-sign": spectral_sign,
     "agglomerative": agglomerative,
     "agglomerative-relaxed": agglomerative_relaxed,
     "deterministic-annealing": deterministic_annealing,
@@ -26,7 +27,7 @@ METHODS: dict[str, Method] = {
 
 # Methods that minimise the cost of the objective, and so take a gamma; the others have a cost of their own.
 BY_COST: frozenset[str] = frozenset(
-    {"auto", "sequential", "annealing", "spectral", "agglomerative", "stochastic"}
+    {"auto", "sequential", "annealing", "spectral", "spectral-sign", "agglomerative", "stochastic"}
 )
 # Methods that find out themselves how many groups there are: they are asked without a number.
 FINDS_NUMBER: frozenset[str] = frozenset({"exact"})
