@@ -101,12 +101,11 @@ def test_units_and_what_the_numbers_are():
     assert lines[-2].split()[3] == tables.number(simulated.standard_error + simulated.bias)
     assert lines[-1] == "+- is the standard error plus the possible bias"
     first, *rest = map(unstyle, tables.certificate(agg, 200))
-    assert first.endswith("total variation, 0 to 1")
+    assert first.endswith("total variation between a state's and its group's next-group distribution")
     assert [line.split()[0] for line in rest] == ["mean", "epsilon", "bound"]
-    laws = "total variation between a state's and its group's next-group distribution"
-    assert rest[0].endswith(f"mean {laws} (stationary)")
-    assert rest[1].endswith(f"largest {laws} (epsilon)")
-    assert "bound by Proposition 1" in rest[2]
+    assert rest[0].endswith("mean over the stationary distribution")
+    assert rest[1].endswith("largest over all states")
+    assert "on epsilon, by Proposition 1" in rest[2]
 
 
 def test_horizons_of_stationary_chains_come_before_those_from_any_start():

@@ -85,7 +85,7 @@ def beta_option(name: str = "beta", *, multiple: bool = False) -> Callable[[Func
         type=click.FloatRange(0.0, 1.0),
         multiple=multiple,
         default=(0.5,) if multiple else 0.5,
-        show_default="0.5",
+        show_default=True,
         metavar="B",
         help=help + ("; may be repeated." if multiple else "."),
     )
@@ -97,7 +97,7 @@ def gamma_option(function: Function) -> Function:
         "--gamma",
         type=click.FloatRange(0.0),
         default=0.0,
-        show_default="0",
+        show_default=True,
         metavar="G",
         callback=_finite,
         help="Add G times the loss of generated information, H(X2|X1) - H(Y2|X1), to the cost.",

@@ -96,11 +96,11 @@ def certificate(agg: Aggregation, width: int, lumpable: bool | None = None) -> l
     if agg.map.labels is None:
         return []
     found = agg.bisimulation
-    rows = [("epsilon", number(found.epsilon), f"largest {_ONE_STEP} (epsilon)")]
+    rows = [("epsilon", number(found.epsilon), "largest over all states")]
     if agg.original.is_irreducible:
-        rows.insert(0, ("mean", number(found.mean), f"mean {_ONE_STEP} (stationary)"))
+        rows.insert(0, ("mean", number(found.mean), "mean over the stationary distribution"))
         void = "; above 1 it is void" if found.bound >= 1 else ""
-        rows.append(("bound", number(found.bound), f"bound by Proposition 1 on epsilon{void}"))
+        rows.append(("bound", number(found.bound), f"on epsilon, by Proposition 1{void}"))
     if lumpable is not None:
         remark = (
             "an exact lumping: the groups are a Markov chain"
@@ -108,7 +108,7 @@ def certificate(agg: Aggregation, width: int, lumpable: bool | None = None) -> l
             else "the groups are no exact lumping"
         )
         rows.insert(0, ("lumpable", "yes" if lumpable else "no", remark))
-    header = _row("certificate", "", "total variation, 0 to 1", width)
+    header = _row("certificate", "", _ONE_STEP, width)
     return [*map(title, header), *(line for row in rows for line in _row(*row, width))]
 
 
