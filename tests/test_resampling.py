@@ -13,7 +13,7 @@ from klump.resampling.draws import Draws, counted_chain
 from klump.resampling.intervals import interval, reflected
 from klump.resampling.stability import matched
 from klump.search.method import Found
-from klump.search.registry import METHODS
+from klump.search.registry import METHODS, Method
 from klump.sources.random_chains import block_chain
 
 LABELS = np.repeat([0, 1, 2], [2, 3, 2])
@@ -457,7 +457,7 @@ def test_half_a_search_is_no_sample(monkeypatch):
         labels = np.arange(task.chain.n_states, dtype=np.int32) % task.n_groups
         return Found(labels, 0.0, interrupted=len(asked) == 4)
 
-    monkeypatch.setitem(METHODS, "cut short", cut_short)
+    monkeypatch.setitem(METHODS, "cut short", Method("cut short", cut_short, "for a test"))
     stopped = klump.bootstrap(COUNTS, 2, method="cut short")
     # The estimate, two whole samples, and the one that Ctrl-C spoiled.
     assert (len(asked), stopped.n_samples, stopped.interrupted) == (4, 2, True)
@@ -472,7 +472,7 @@ def test_ctrl_c_before_there_is_a_sample(monkeypatch, pressed_at):
         labels = np.arange(task.chain.n_states, dtype=np.int32) % task.n_groups
         return Found(labels, 0.0, interrupted=len(asked) == pressed_at)
 
-    monkeypatch.setitem(METHODS, "cut short", cut_short)
+    monkeypatch.setitem(METHODS, "cut short", Method("cut short", cut_short, "for a test"))
     with pytest.raises(KeyboardInterrupt):
         klump.bootstrap(COUNTS, 2, method="cut short")
     assert len(asked) == pressed_at

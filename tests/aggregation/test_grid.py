@@ -11,7 +11,7 @@ from scipy import sparse
 import klump
 from klump.errors import FileFormatError, InvalidArgumentError, ReducibleChainError
 from klump.search.method import Found, run_all
-from klump.search.registry import METHODS
+from klump.search.registry import METHODS, Method
 from klump.sources.random_chains import block_chain, random_chain
 
 OPTIONS = {"n_init": 3, "random_state": 7}
@@ -69,7 +69,7 @@ def test_cells_do_not_ask_for_more_workers(chain, monkeypatch):
         strayed.extend(there != here for there in run_all(task, threading.get_ident, [()] * 8))
         return Found(np.arange(task.chain.n_states, dtype=np.int32) % task.n_groups, 0.0)
 
-    monkeypatch.setitem(METHODS, "spread", spread)
+    monkeypatch.setitem(METHODS, "spread", Method("spread", spread, "for a test"))
     with joblib.parallel_config(backend="threading", n_jobs=4):
         klump.grid(chain, [2, 3, 4], method="spread")
     klump.grid(chain, [2, 3, 4], method="spread", n_jobs=4)
@@ -203,7 +203,7 @@ def test_a_search_that_answers_ctrl_c_ends_the_grid(chain, monkeypatch):
         labels = np.arange(task.chain.n_states, dtype=np.int32) % task.n_groups
         return Found(labels, 0.0, interrupted=task.n_groups == 3)
 
-    monkeypatch.setitem(METHODS, "cut short", cut_short)
+    monkeypatch.setitem(METHODS, "cut short", Method("cut short", cut_short, "for a test"))
     stopped = klump.grid(chain, [2, 3, 4, 5], method="cut short")
     assert asked == [2, 3]
     assert [answer.interrupted for answer in stopped] == [False, True]
@@ -214,7 +214,7 @@ def test_ctrl_c_before_anything_is_ready(chain, monkeypatch):
     def press(task):
         raise KeyboardInterrupt
 
-    monkeypatch.setitem(METHODS, "press", press)
+    monkeypatch.setitem(METHODS, "press", Method("press", press, "for a test"))
     with pytest.raises(KeyboardInterrupt):
         klump.grid(chain, [2, 3], method="press")
 

@@ -10,7 +10,7 @@ import klump
 from klump.cli.progress import ComparisonProgress
 from klump.comparison.outside import OUTSIDE, Tool
 from klump.search.method import Found
-from klump.search.registry import METHODS
+from klump.search.registry import METHODS, Method
 
 RUN = "compare chain.csv --normalize -k 2 --n-init 3 --methods auto,sequential"
 COLUMNS = [
@@ -188,7 +188,7 @@ def test_an_interruption_is_announced_once(klump_cli, chain_file, monkeypatch):
         n = task.chain.n_states
         return Found(np.arange(n, dtype=np.int32) % task.n_groups, 0.0, (0.0,), interrupted=n == 8)
 
-    monkeypatch.setitem(METHODS, "auto", interrupted)
+    monkeypatch.setitem(METHODS, "auto", Method("auto", interrupted, "for a test"))
     result = klump_cli("compare chain.csv --normalize -k 2 --methods auto --no-outside", status=130)
     assert "auto!" in result.stdout
     assert (result.stdout + result.stderr).count("interrupted") == 1

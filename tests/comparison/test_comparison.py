@@ -10,7 +10,7 @@ import pytest
 import klump
 from klump.comparison.outside import OUTSIDE, Tool
 from klump.search.method import Found
-from klump.search.registry import FINDS_NUMBER, METHODS
+from klump.search.registry import METHODS, Method, names_of
 from klump.sources.random_chains import block_chain
 
 
@@ -32,10 +32,7 @@ def tools(monkeypatch):
 
 
 def own_method(monkeypatch, name, find, *, finds_number=False):
-    monkeypatch.setitem(METHODS, name, find)
-    if finds_number:
-        monkeypatch.setattr("klump.comparison.contest.FINDS_NUMBER", FINDS_NUMBER | {name})
-        monkeypatch.setattr("klump.aggregation.question.FINDS_NUMBER", FINDS_NUMBER | {name})
+    monkeypatch.setitem(METHODS, name, Method(name, find, "for a test", finds_number=finds_number))
 
 
 def thirds(module, task):
@@ -78,12 +75,12 @@ def test_every_method_that_takes_a_number_runs_by_default(chain, tools, monkeypa
     def sequential(task):
         return Found(np.arange(task.chain.n_states, dtype=np.int32) % task.n_groups, 0.0, (0.0,))
 
-    for name in list(METHODS):
-        monkeypatch.setitem(METHODS, name, sequential)
-    monkeypatch.setitem(METHODS, "fresh", sequential)
+    for name, method in list(METHODS.items()):
+        own_method(monkeypatch, name, sequential, finds_number=method.finds_number)
+    own_method(monkeypatch, "fresh", sequential)
     own_method(monkeypatch, "counts", sequential, finds_number=True)
     names = {row.name for row in klump.compare(chain, 2)}
-    assert names == set(METHODS) - FINDS_NUMBER - {"counts"}
+    assert names == set(names_of(lambda method: not method.finds_number))
     assert "fresh" in names
 
 

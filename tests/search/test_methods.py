@@ -1,20 +1,23 @@
 """What every method promises, whatever the chain: the conformance tests."""
 
 import warnings
+from pathlib import Path
 
 import joblib
 import numpy as np
 import pytest
+from click.testing import CliRunner
 from scipy import sparse
 
 import klump
-from klump.search.registry import FINDS_NUMBER, METHODS
+from klump.cli import main
+from klump.search.registry import METHODS, names_of
 from klump.sources.random_chains import block_chain, random_chain
 from reference import cost, same_partition
 
 BETAS = (0.0, 0.3, 0.5, 0.8, 1.0)
 # Methods that find the number of groups themselves promise other things: see their own tests.
-ASKED = [name for name in METHODS if name not in FINDS_NUMBER]
+ASKED = names_of(lambda method: not method.finds_number)
 
 
 def awkward_chains():
@@ -196,3 +199,15 @@ def test_bad_questions_get_one_clear_error(arguments, message):
     with pytest.raises(klump.errors.InvalidArgumentError, match=message) as caught:
         klump.aggregate([[0.5, 0.3, 0.2], [0.2, 0.6, 0.2], [0.1, 0.1, 0.8]], **arguments)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_method_is_documented(method):
+    """A row in the table of docs/methods.md, a word in the docstring, its summary in the help of the command line."""
+    table = (Path(__file__).parents[2] / "docs" / "methods.md").read_text(encoding="utf-8")
+    assert f'\n| `"{method}"` |' in table
+    assert f'``"{method}"``' in klump.aggregate.__doc__
+    command = CliRunner().invoke(main, ["aggregate", "--help"])
+    listed = f"{method} ({METHODS[method].summary})"
+    # Lines may be broken after a hyphen.
+    assert "".join(listed.split()) in "".join(command.output.split())

@@ -29,7 +29,7 @@ from klump.guarantees import Bisimulation, Guarantees, MonteCarlo, bracketed, ce
 from klump.guarantees.brackets import BUDGET, TOLERANCE
 from klump.search.deterministic_annealing import Split
 from klump.search.method import Record
-from klump.search.registry import BY_COST
+from klump.search.registry import METHODS, Method
 from klump.search.soft import hardened
 
 if TYPE_CHECKING:
@@ -118,7 +118,11 @@ class Aggregation:
     def _is_lumpable(self) -> bool:
         if self.map.labels is None:
             return False
-        return self.method == "exact" or is_lumpable(self.original, self.map)
+        return self._found_by(lambda method: method.lumps) or is_lumpable(self.original, self.map)
+
+    def _found_by(self, trait: Callable[[Method], bool]) -> bool:
+        """Whether one of klump's methods with this trait found the map."""
+        return self.method in METHODS and trait(METHODS[self.method])
 
     @cached_property
     def chain(self) -> MarkovChain:
@@ -261,7 +265,7 @@ class Aggregation:
                 f"soft: {shared} of {self.original.n_states} states belong to several groups; the most probable one "
                 "is shown as theirs"
             )
-        if self.method == "exact":
+        if self._found_by(lambda method: method.lumps):
             notes += self._notes_on_lumping()
         elif self.n_states > 1 and self.original.is_irreducible and self.kept < _TRIVIAL:
             notes.append(
@@ -274,7 +278,7 @@ class Aggregation:
 
     @property
     def _advice_against_triviality(self) -> str:
-        if self.method not in BY_COST:
+        if not self._found_by(lambda method: method.by_cost):
             return ""
         larger_beta = f"a larger beta than {self.beta:g}"
         if self.gamma > 0.0:

@@ -8,7 +8,7 @@ from klump.aggregation.question import Options, checked_method, searched
 from klump.chain import MarkovChain
 from klump.errors import InvalidArgumentError
 from klump.search.method import Found
-from klump.search.registry import FINDS_NUMBER, METHODS
+from klump.search.registry import METHODS, names_of
 
 
 def searched_alone(chain: MarkovChain, options: Options, n_states: int, beta: float, method: str) -> Found:
@@ -22,8 +22,8 @@ def searched_alone(chain: MarkovChain, options: Options, n_states: int, beta: fl
 
 def checked_numbered_method(method: Any) -> str:
     """Insist on a method that is told how many groups to find."""
-    if checked_method(method) in FINDS_NUMBER:
-        others = ", ".join(name for name in METHODS if name not in FINDS_NUMBER)
+    if METHODS[checked_method(method)].finds_number:
+        others = ", ".join(names_of(lambda method: not method.finds_number))
         raise InvalidArgumentError(
             f"method={method!r} finds the number of groups itself; choose one of {others}"
         )

@@ -22,7 +22,7 @@ from klump.chain.wording import counted
 from klump.errors import InvalidArgumentError
 from klump.search.annealing import annealing_path
 from klump.search.method import Found, Labels, Progress, Task
-from klump.search.registry import BY_COST, FINDS_NUMBER, MERGES, METHODS
+from klump.search.registry import METHODS, names_of
 from klump.threads import one_thread
 
 # How far probabilities may differ that count as the same, unless somebody says otherwise.
@@ -123,15 +123,19 @@ def aggregate(
     [(0, 4), (1, 3), (2,)]
     """
     chain = as_chain(chain)
-    checked_method(method)
-    if allow_empty and method not in ("sequential", "annealing"):
+    traits = METHODS[checked_method(method)]
+    if allow_empty and not traits.may_empty:
         raise InvalidArgumentError(
-            "allow_empty=True is for the paper's algorithms; pass method='annealing' with it"
+            f"allow_empty=True is not for method={method!r}; pass it with one of the paper's algorithms: "
+            f"{', '.join(names_of(lambda method: method.may_empty))}"
         )
     if tolerance is None:
         tolerance = TOLERANCE
-    elif method != "exact":
-        raise InvalidArgumentError(f"tolerance={tolerance!r} is for method='exact' only; leave it out")
+    elif not traits.takes_tolerance:
+        raise InvalidArgumentError(
+            f"tolerance={tolerance!r} is not for method={method!r}; leave it out, or choose "
+            f"{', '.join(names_of(lambda method: method.takes_tolerance))}"
+        )
     options = Options(
         n_init, random_state, n_jobs, initial, step, max_sweeps, allow_empty, progress, tolerance, gamma
     )
@@ -142,7 +146,7 @@ def aggregate(
 def searched(task: Task, method: str) -> Found:
     """Let a method search."""
     with one_thread():
-        return METHODS[method](task)
+        return METHODS[method].run(task)
 
 
 def answered(task: Task, found: Found, method: str) -> Aggregation:
@@ -229,10 +233,10 @@ class Options:
         """Check everything and put it together."""
         n_groups = _checked_groups(n_states, chain, method)
         gamma = checked_gamma(self.gamma)
-        if gamma > 0.0 and method not in BY_COST:
+        if gamma > 0.0 and not METHODS[method].by_cost:
             raise InvalidArgumentError(
                 f"gamma={self.gamma!r} is not for method={method!r}, which does not minimise the cost; leave it out, "
-                f"or choose one of {', '.join(name for name in METHODS if name in BY_COST)}"
+                f"or choose one of {', '.join(names_of(lambda method: method.by_cost))}"
             )
         if self.progress is not None and not callable(self.progress):
             raise InvalidArgumentError(
@@ -307,7 +311,7 @@ def checked_method(method: Any) -> str:
 
 
 def _checked_groups(n_states: Any, chain: MarkovChain, method: str) -> int:
-    if method in FINDS_NUMBER:
+    if METHODS[method].finds_number:
         if n_states is not None:
             raise InvalidArgumentError(
                 f"n_states={n_states!r} is not for method={method!r}, which finds the number of groups itself; "
@@ -371,10 +375,11 @@ def _checked_initial(
     mapping = as_mapping(initial, chain.n_states, allow_empty=allow_empty)
     if mapping.labels is None:
         raise InvalidArgumentError("initial must be a deterministic map: pass one group for each state")
-    if method in FINDS_NUMBER or (method in MERGES and mapping.n_groups >= n_groups):
+    traits = METHODS[method]
+    if traits.finds_number or (traits.merges and mapping.n_groups >= n_groups):
         return mapping.labels
     if mapping.n_groups != n_groups and not (allow_empty and mapping.n_groups < n_groups):
-        limit = "at least " if method in MERGES else "at most " * allow_empty
+        limit = "at least " if traits.merges else "at most " * allow_empty
         raise InvalidArgumentError(
             f"initial has {counted(mapping.n_groups, 'group')}, but n_states={n_groups}; "
             f"pass labels of {limit}{counted(n_groups, 'group')}"

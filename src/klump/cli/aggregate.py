@@ -21,34 +21,32 @@ from klump.cli.options import (
     search_options,
 )
 from klump.errors import InvalidArgumentError
+from klump.search.registry import METHODS, names_of
 
 if TYPE_CHECKING:
     from klump.aggregation import Aggregation
 
 
 def _known_method(ctx: click.Context, param: click.Parameter, value: str) -> str:
-    # Checked here and not by click.Choice: the registry imports numba, which help can do without.
-    if value != "auto":
-        from klump.search.registry import METHODS
-
-        if value not in METHODS:
-            raise click.BadParameter(f"{value!r} is not one of {', '.join(METHODS)}")
+    # Not by click.Choice, which would list the methods a second time.
+    if value not in METHODS:
+        raise click.BadParameter(f"{value!r} is not one of {', '.join(METHODS)}")
     return value
 
 
 def _check_number(n_states: int | None, method: str) -> None:
-    from klump.search.registry import FINDS_NUMBER
-
-    if n_states is None and method not in FINDS_NUMBER:
+    finds_number = METHODS[method].finds_number
+    if n_states is None and not finds_number:
         raise click.UsageError("Missing option '-k' / '--n-states': how many groups")
-    if n_states is not None and method in FINDS_NUMBER:
+    if n_states is not None and finds_number:
         raise click.UsageError(f"-k is not for --method {method}, which finds the number of groups itself")
 
 
 def _check_tolerance(tolerance: float | None, method: str) -> float | None:
-    if method != "exact":
+    if not METHODS[method].takes_tolerance:
         if tolerance is not None:
-            raise click.UsageError(f"--tolerance is not for --method {method}; only exact takes one")
+            takes_one = ", ".join(names_of(lambda method: method.takes_tolerance))
+            raise click.UsageError(f"--tolerance is not for --method {method}; only {takes_one} takes one")
         return None
     from klump.aggregation.question import TOLERANCE
 
@@ -56,16 +54,13 @@ def _check_tolerance(tolerance: float | None, method: str) -> float | None:
 
 
 def _check_published(method: str, *, allow_empty: bool) -> None:
-    if allow_empty and method not in ("sequential", "annealing"):
-        raise click.UsageError("--allow-empty is for --method sequential and --method annealing")
+    if allow_empty and not METHODS[method].may_empty:
+        may_empty = " and ".join(f"--method {name}" for name in names_of(lambda method: method.may_empty))
+        raise click.UsageError(f"--allow-empty is for {may_empty}")
 
 
 def _check_gamma(gamma: float, method: str) -> None:
-    if gamma == 0.0:
-        return
-    from klump.search.registry import BY_COST
-
-    if method not in BY_COST:
+    if gamma > 0.0 and not METHODS[method].by_cost:
         raise click.UsageError(f"--gamma is not for --method {method}, which does not minimise the cost")
 
 
@@ -93,8 +88,9 @@ def _about_labels(path: str | None) -> Iterator[None]:
     show_default=True,
     metavar="M",
     callback=_known_method,
-    help="How to search: auto, sequential, annealing, spectral, spectral-sign, agglomerative, agglomerative-relaxed, "
-    "deterministic-annealing, stochastic (soft groups) or exact (the coarsest exact lumping, without -k).",
+    help="How to search: "
+    + "; ".join(f"{name} ({traits.summary})" for name, traits in METHODS.items())
+    + ".",
 )
 @click.option(
     "--initial-labels",

@@ -22,6 +22,7 @@ from klump.cli.options import (
     search_options,
 )
 from klump.errors import FileFormatError
+from klump.search.registry import METHODS
 
 if TYPE_CHECKING:
     from klump.comparison import Comparison
@@ -44,8 +45,6 @@ def _known_methods(ctx: click.Context, param: click.Parameter, value: str | None
     # The registries import NumPy and numba, which help can do without.
     if value is None:
         return None
-    from klump.search.registry import METHODS
-
     return _known(_names(value), METHODS)
 
 

@@ -22,6 +22,7 @@ from klump.cli.options import (
     search_options,
 )
 from klump.errors import FileFormatError
+from klump.search.registry import names_of
 
 if TYPE_CHECKING:
     from klump.aggregation import AggregationGrid
@@ -59,9 +60,7 @@ def _known_method(ctx: click.Context, param: click.Parameter, value: str) -> str
     # Checked here and not by click.Choice: the registry imports numba, which help can do without.
     if value == "auto":
         return value
-    from klump.search.registry import FINDS_NUMBER, METHODS
-
-    known = [name for name in METHODS if name not in FINDS_NUMBER]
+    known = names_of(lambda method: not method.finds_number)
     if value not in known:
         raise click.BadParameter(f"{value!r} is not one of {', '.join(known)}")
     return value

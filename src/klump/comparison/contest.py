@@ -25,7 +25,7 @@ from klump.comparison.comparison import Comparison, Row
 from klump.comparison.outside import OUTSIDE, Tool
 from klump.errors import InvalidArgumentError, KlumpError
 from klump.search.method import Task
-from klump.search.registry import BY_COST, FINDS_NUMBER, METHODS
+from klump.search.registry import METHODS, names_of
 from klump.sources.random_chains import block_chain
 
 Progress = Callable[[str, int, int], None]
@@ -89,7 +89,7 @@ def compare(
     chain = as_chain(chain)
     options = Options(n_init, random_state, n_jobs, gamma=gamma)
     task = options.task(chain, n_states, checked_beta(beta), "auto")
-    own = _chosen("methods", methods, METHODS, [name for name in METHODS if name not in FINDS_NUMBER])
+    own = _chosen("methods", methods, METHODS, names_of(lambda method: not method.finds_number))
     tools = _chosen("outside", None if outside is True else outside or (), OUTSIDE, list(OUTSIDE))
     there = [name for name in tools if OUTSIDE[name].installed]
     contestants = [*map(_own, own), *(_other(name, OUTSIDE[name]) for name in there)]
@@ -155,16 +155,18 @@ class Contestant:
 
 
 def _own(name: str) -> Contestant:
+    traits = METHODS[name]
+
     def ask(task: Task) -> Aggregation:
         found = aggregate(
             task.chain,
-            None if name in FINDS_NUMBER else task.n_groups,
+            None if traits.finds_number else task.n_groups,
             task.beta,
             name,
             n_init=task.n_init,
             random_state=task.seed,
             n_jobs=task.n_jobs,
-            gamma=task.gamma if name in BY_COST else 0.0,
+            gamma=task.gamma if traits.by_cost else 0.0,
         )
         return replace(found, gamma=task.gamma)
 

@@ -108,12 +108,8 @@ class Found:
     record: Record | None = None
 
 
-class Method(Protocol):
-    """A way to search."""
-
-    def __call__(self, task: Task) -> Found:
-        """Find a map with exactly ``task.n_groups`` groups (a method that ``FINDS_NUMBER`` decides itself)."""
-        ...
+# What a method is in the registry: a function that finds a map for a task.
+Search = Callable[[Task], Found]
 
 
 class Interruptible(Protocol):

@@ -18,7 +18,7 @@ from klump.search.descent import descend, random_labels, without_empty_groups
 from klump.search.deterministic_annealing import deterministic_annealing
 from klump.search.exhaustive import exhaustive, n_partitions
 from klump.search.kernels.tables import Problem
-from klump.search.method import EQUAL, Found, Labels, Method, Task, best_until_interrupted, better, run_all
+from klump.search.method import EQUAL, Found, Labels, Search, Task, best_until_interrupted, better, run_all
 from klump.search.multilevel import explored, multilevel
 from klump.search.objective import MIDDLE, Objective
 from klump.search.problem import make_table, make_work
@@ -159,7 +159,7 @@ def _only_answer(task: Task) -> Found:
     return Found(found[0], trace[-1], trace)
 
 
-def included(task: Task) -> tuple[Method, ...]:
+def included(task: Task) -> tuple[Search, ...]:
     """List the methods that are run for what they find, so that the portfolio is never costlier than they."""
     n = task.chain.n_states
     affordable = {
