@@ -2,10 +2,12 @@
 
 import dataclasses
 import re
+from pathlib import Path
 
 import pytest
 
 from klump.experiments.markdown import escape, summarize
+from klump.experiments.page import MODES
 from klump.experiments.result import Result, Verdict
 
 FACTS = {"seed": "7", "run it again": "`klump reproduce --seed 7`"}
@@ -109,3 +111,22 @@ def test_facts_stand_at_the_top_and_empty_experiments_are_left_out(results):
 )
 def test_markup_is_escaped(text, escaped):
     assert escape(text) == escaped
+
+
+def test_the_page_in_the_documentation_is_whole():
+    """Its counts are those of its rows, and all 198 points of the paper's figure are among them."""
+    text = (Path(__file__).parents[2] / "docs" / "reproduction_results.md").read_text(encoding="utf-8")
+    head, *sections = text.split("\n## ")
+    counted, listed = {}, {}
+    for line in head.splitlines():
+        cells = [cell.strip() for cell in line.strip("|").split("|")]
+        if len(cells) == 6 and cells[0] not in ("experiment", "**all**") and cells[1] in MODES:
+            for outcome, number in zip(("agrees", "better", "differs", "undecided"), cells[2:], strict=True):
+                counted[cells[1], outcome] = counted.get((cells[1], outcome), 0) + int(number)
+    for line in "\n".join(sections).splitlines():
+        cells = line.split(" | ")
+        if len(cells) == 6 and cells[1] in MODES:
+            key = cells[1], cells[5].split()[0].strip("|")
+            listed[key] = listed.get(key, 0) + 1
+    assert {key: number for key, number in counted.items() if number} == listed
+    assert "| quasi-lumpable | as published | 198 | 0 | 0 | 0 |" in head
