@@ -19,7 +19,7 @@ from klump import MarkovChain
 from klump.distributed import refine
 from klump.distributed import refinement as within
 from klump.distributed.engine import Cluster
-from klump.search.cluster import Packed
+from klump.parallel.cluster import Packed
 from klump.search.descent import descend
 from klump.search.objective import MIDDLE
 from klump.search.problem import make_problem

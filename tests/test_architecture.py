@@ -10,7 +10,8 @@ SOURCE = Path(__file__).parents[1] / "src" / "klump"
 ROOMS = [
     "errors",
     "information",
-    "threads",
+    "arguments",
+    "parallel",
     "sources",
     "chain",
     "files",
@@ -93,3 +94,43 @@ def test_heavy_libraries_are_imported_inside_functions(path):
 def test_every_room_is_on_the_list():
     rooms = {room(path) for path in SOURCE.rglob("*.py") if not path.stem.startswith("__")}
     assert rooms <= set(ROOMS), rooms - set(ROOMS)
+
+
+# Within a room, lazily: a result can save itself, and an answer of greedy merging knows its tree.
+ALLOWED_BACK_WITHIN = {
+    ("klump.aggregation.aggregation", "klump.aggregation.storage"),
+    ("klump.aggregation.aggregation", "klump.aggregation.tree"),
+    ("klump.aggregation.grids", "klump.aggregation.storage"),
+}
+
+
+def named_modules() -> dict[str, Path]:
+    return {".".join(("klump", *path.relative_to(SOURCE).with_suffix("").parts)): path for path in modules()}
+
+
+def imported_modules(path: Path, known: set[str]) -> set[str]:
+    """Modules that a module imports, also as names from their package, at any time."""
+    found = {name for name, _ in imports(ast.parse(path.read_text()))}
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            found |= {f"{node.module}.{alias.name}" for alias in node.names}
+    return found & known
+
+
+@pytest.mark.parametrize("own", sorted({room(path) for path in modules()} - {"experiments"}))
+def test_modules_of_a_room_do_not_import_each_other_in_a_circle(own):
+    """Take away modules that import no other one of the room, again and again: none may be left."""
+    known = {name: path for name, path in named_modules().items() if room(path) == own}
+    graph = {
+        name: {
+            other
+            for other in imported_modules(path, set(known) - {name})
+            if (name, other) not in ALLOWED_BACK_WITHIN
+        }
+        for name, path in known.items()
+        if path.stem != "__init__"
+    }
+    while free := [name for name, others in graph.items() if not others & graph.keys()]:
+        for name in free:
+            del graph[name]
+    assert not graph, f"a circle of imports: {sorted(graph)}"

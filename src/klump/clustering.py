@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from klump import information
 from klump.aggregation.aggregation import Aggregation
 from klump.aggregation.question import aggregate
+from klump.arguments import check_groups, is_integer
 from klump.chain import ChainLike, MarkovChain, as_chain
 from klump.chain.powers import STATES, product
 from klump.errors import InvalidArgumentError
@@ -122,15 +123,10 @@ def cluster(
             f"n_neighbors={n_neighbors} sets a scale on which the points fall into {chain.classes.n_classes} clouds "
             "that the walk never leaves; pass more neighbours, or walk='neighbors', which links clouds"
         )
-    if isinstance(n_clusters, bool) or not isinstance(n_clusters, int | np.integer):
-        raise InvalidArgumentError(f"n_clusters={n_clusters!r} must be a whole number")
-    if not 1 <= n_clusters <= chain.n_states:
-        raise InvalidArgumentError(
-            f"n_clusters={n_clusters} must lie between 1 and the {chain.n_states} points"
-        )
+    n_groups = check_groups(n_clusters, chain.n_states, "points", name="n_clusters")
     return aggregate(
         chain.power(_steps(chain, relaxation)),
-        int(n_clusters),
+        n_groups,
         beta,
         method,
         n_init,
@@ -167,7 +163,7 @@ def _steps(chain: MarkovChain, relaxation: Any) -> int:
                 "pass a number of steps, or other n_neighbors"
             )
         return plateau
-    if isinstance(relaxation, bool) or not isinstance(relaxation, int | np.integer) or relaxation < 1:
+    if not is_integer(relaxation) or relaxation < 1:
         raise InvalidArgumentError(f"relaxation={relaxation!r} must be a number of steps, 'plateau' or None")
     return int(relaxation)
 

@@ -11,7 +11,8 @@ from scipy import sparse
 import chains
 import reference
 from klump.aggregation.aggregation import Aggregation
-from klump.aggregation.costs import Costs, checked_beta, score
+from klump.aggregation.costs import Costs, score
+from klump.arguments import check_beta
 from klump.chain import MarkovChain
 from klump.errors import InvalidArgumentError, InvalidChainError
 
@@ -138,7 +139,7 @@ def test_beta_outside_its_range_is_refused(beta):
 
 @pytest.mark.parametrize("beta", [0, 1, 0.5, "0.25", np.float32(0.75), True])
 def test_beta_may_be_any_number(beta):
-    assert checked_beta(beta) == float(beta)
+    assert check_beta(beta) == float(beta)
 
 
 def test_bad_chain_is_reported_before_the_map():

@@ -10,7 +10,7 @@ from scipy import sparse
 
 import klump
 from klump.errors import FileFormatError, InvalidArgumentError, ReducibleChainError
-from klump.search.method import Found, run_all
+from klump.search.method import Found
 from klump.search.registry import METHODS, Method
 from klump.sources.random_chains import block_chain, random_chain
 
@@ -66,7 +66,7 @@ def test_cells_do_not_ask_for_more_workers(chain, monkeypatch):
 
     def spread(task):
         here = threading.get_ident()
-        strayed.extend(there != here for there in run_all(task, threading.get_ident, [()] * 8))
+        strayed.extend(there != here for there in task.run_all(threading.get_ident, [()] * 8))
         return Found(np.arange(task.chain.n_states, dtype=np.int32) % task.n_groups, 0.0)
 
     monkeypatch.setitem(METHODS, "spread", Method("spread", spread, "for a test"))

@@ -45,9 +45,7 @@ def test_same_bootstrap_as_serial(client, chain):
 
 def where_starts_run(task, method):
     """Stand in for a search: what it starts says in which process it is."""
-    from klump.search.method import run_all
-
-    return {os.getpid(), *run_all(task, os.getpid, [()] * 8)}
+    return {os.getpid(), *task.run_all(os.getpid, [()] * 8)}
 
 
 def test_a_cell_stays_on_its_worker(client, chain, monkeypatch):

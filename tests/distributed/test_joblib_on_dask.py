@@ -14,8 +14,8 @@ from scipy import sparse
 import klump
 from killing import arm, deadly_square, disarm
 from klump.experiments.trials import Settings, run_pieces
-from klump.search.cluster import Held, Value, active_client, hold
-from klump.search.method import Task, run_all
+from klump.parallel.cluster import Held, Value, active_client, hold
+from klump.search.method import Task
 from klump.sources.random_chains import block_chain
 
 # The methods that have starts.
@@ -92,8 +92,8 @@ def test_large_arguments_outlive_the_worker_that_has_them(client, chain, tmp_pat
     task, shared = Task(chain, 3, 0.5), np.arange(100_000.0)
     calls = [(shared, np.full(10_000, number)) for number in range(12)]
     expected = [float(np.dot(shared[:10_000], own)) for _, own in calls]
-    with deadly(client, "klump.search.cluster", "alone", tmp_path / "dead"), on(client):
-        found = list(run_all(task, first_product, calls))
+    with deadly(client, "klump.parallel.cluster", "alone", tmp_path / "dead"), on(client):
+        found = list(task.run_all(first_product, calls))
     assert found == expected
 
 

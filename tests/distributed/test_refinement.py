@@ -11,7 +11,7 @@ from chains import random_labels, random_matrix
 from killing import arm, disarm
 from klump.distributed import Refinement, refine
 from klump.distributed import engine as engines
-from klump.search.cluster import Packed
+from klump.parallel.cluster import Packed
 from klump.search.descent import descend
 from klump.search.objective import MIDDLE
 from klump.search.problem import make_problem

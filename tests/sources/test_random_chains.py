@@ -162,7 +162,7 @@ def test_seed_decides(make):
     ("call", "words"),
     [
         (lambda: block_chain(()), "sizes is empty"),
-        (lambda: block_chain((2, 0)), "sizes must be a whole number"),
+        (lambda: block_chain((2, 0)), "sizes=0 must be a whole number"),
         (lambda: block_chain(alpha=1.5), "alpha=1.5"),
         (lambda: block_chain(eps=-0.1), "eps=-0.1"),
         (lambda: block_chain(eps=float("nan")), "eps=nan"),

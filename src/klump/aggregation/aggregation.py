@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 from klump.aggregation.costs import (
     Costs,
     aggregated_matrix,
-    checked_beta,
-    checked_gamma,
     costs_of,
     group_masses,
     to_groups,
@@ -22,6 +20,7 @@ from klump.aggregation.costs import (
 from klump.aggregation.lifting import LIFTINGS
 from klump.aggregation.lumpable import is_lumpable
 from klump.aggregation.mapping import Mapping, as_mapping, from_labels
+from klump.arguments import check_beta, check_gamma, check_seed
 from klump.chain import ChainLike, MarkovChain, as_chain
 from klump.chain.wording import counted, shown
 from klump.errors import InvalidArgumentError
@@ -85,7 +84,7 @@ class Aggregation:
         """Aggregation by a given map: labels, or an n x k stochastic matrix."""
         chain = as_chain(chain)
         mapping = as_mapping(labels_or_mapping, chain.n_states)
-        return cls(chain, mapping, checked_beta(beta), gamma=checked_gamma(gamma))
+        return cls(chain, mapping, check_beta(beta), gamma=check_gamma(gamma))
 
     @property
     def n_states(self) -> int:
@@ -246,9 +245,7 @@ class Aggregation:
         progress
             Called with the number of steps done and of all steps.
         """
-        from klump.aggregation.question import checked_seed
-
-        seed = checked_seed(random_state)
+        seed = check_seed(random_state)
         return simulated(self.original, self.map.weights, n_replicas, n_steps, burn_in, seed, progress)
 
     @property
@@ -453,7 +450,7 @@ class AggregationPath(Sequence[Aggregation]):
 
     def at(self, beta: float) -> Aggregation:
         """Find the aggregation for one of the betas."""
-        wanted = checked_beta(beta)
+        wanted = check_beta(beta)
         for answer in self.aggregations:
             if abs(answer.beta - wanted) < 1e-9:
                 return answer

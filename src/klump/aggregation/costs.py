@@ -12,10 +12,10 @@ from scipy import sparse
 
 from klump import information
 from klump.aggregation.mapping import Mapping, as_mapping
+from klump.arguments import check_beta, check_gamma
 from klump.chain import ChainLike, MarkovChain, as_chain
 from klump.chain.rows import Matrix, row_blocks, total
 from klump.chain.validation import normalized_rows, row_sums
-from klump.errors import InvalidArgumentError
 
 # With more groups than this the chain on the groups of a sparse chain is sparse as well.
 _MOST_DENSE_GROUPS = 2000
@@ -62,35 +62,9 @@ class Costs:
 
     def at(self, beta: float, gamma: float = 0.0) -> float:
         """C_beta + gamma C_G = (1 - 2 beta) C_L + beta C_P + gamma C_G."""
-        beta, gamma = checked_beta(beta), checked_gamma(gamma)
+        beta, gamma = check_beta(beta), check_gamma(gamma)
         cost = (1.0 - beta) * self.lumpability + beta * self.bottleneck
         return cost + gamma * self.generated if gamma > 0.0 else cost
-
-
-def checked_beta(beta: Any) -> float:
-    """Turn beta into a float in [0, 1]."""
-    try:
-        value = float(beta)
-    except (TypeError, ValueError) as error:
-        raise InvalidArgumentError(f"beta={beta!r} is not a number") from error
-    if not 0.0 <= value <= 1.0:
-        raise InvalidArgumentError(
-            f"beta={beta!r} must lie between 0 (lumpability) and 1 (information bottleneck)"
-        )
-    return value
-
-
-def checked_gamma(gamma: Any) -> float:
-    """Turn gamma into a finite float, 0 or more."""
-    try:
-        value = float(gamma)
-    except (TypeError, ValueError) as error:
-        raise InvalidArgumentError(f"gamma={gamma!r} is not a number") from error
-    if not 0.0 <= value < np.inf:
-        raise InvalidArgumentError(
-            f"gamma={gamma!r} must be a finite number, 0 (generated information has no weight) or more"
-        )
-    return value
 
 
 def score(chain: ChainLike, labels_or_mapping: Any) -> Costs:

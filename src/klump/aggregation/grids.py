@@ -11,13 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from klump.aggregation.aggregation import Aggregation
-from klump.aggregation.costs import checked_beta
 from klump.aggregation.many import checked_numbered_method, searched_alone
-from klump.aggregation.question import Options, answered, checked_betas, checked_groups, checked_seed
+from klump.aggregation.question import Options, answered
+from klump.arguments import check_beta, check_betas, check_groups, check_progress, check_seed
 from klump.chain import ChainLike, MarkovChain, as_chain
 from klump.chain.wording import counted
 from klump.errors import InvalidArgumentError
-from klump.search.method import Found, Task, run_all
+from klump.search.method import Found, Task
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -146,7 +146,7 @@ class AggregationGrid:
                 f"{cell!r} is no cell of a grid; ask for grid[n_states, beta], like "
                 f"grid[{self.n_states[0]}, {self.betas[0]:g}]"
             )
-        n_states, wanted = cell[0], checked_beta(cell[1])
+        n_states, wanted = cell[0], check_beta(cell[1])
         beta = next((beta for beta in self.betas if abs(beta - wanted) < _SAME), None)
         if beta is None or n_states not in self.n_states:
             raise InvalidArgumentError(
@@ -242,13 +242,10 @@ def grid(
     """
     chain = as_chain(chain)
     checked_numbered_method(method)
-    wanted = tuple(dict.fromkeys(checked_betas(betas)))
+    wanted = tuple(dict.fromkeys(check_betas(betas)))
     numbers = _checked_numbers(n_states, chain.n_states)
-    if progress is not None and not callable(progress):
-        raise InvalidArgumentError(f"progress={progress!r} must be a function of (done, total)")
-    options = Options(
-        n_init, checked_seed(random_state), n_jobs, step=step, max_sweeps=max_sweeps, gamma=gamma
-    )
+    check_progress(progress, "done, total")
+    options = Options(n_init, check_seed(random_state), n_jobs, step=step, max_sweeps=max_sweeps, gamma=gamma)
     cells = _cells(numbers, wanted)
     tasks = [options.task(chain, number, beta, method) for number, beta in cells]
     # Facts that all cells need are found once, and travel with the chain.
@@ -266,7 +263,7 @@ def _until_interrupted(
     """Search cell by cell; what is ready when Ctrl-C is pressed is kept, once there is something."""
     found: list[Found] = []
     try:
-        for result in run_all(task, searched_alone, calls):
+        for result in task.run_all(searched_alone, calls):
             found.append(result)
             if progress is not None:
                 progress(len(found), len(calls))
@@ -290,7 +287,7 @@ def _checked_numbers(n_states: Any, most: int) -> tuple[int, ...]:
         return tuple(number for number in _USUAL if number <= most) or (1,)
     if isinstance(n_states, str) or not isinstance(n_states, Iterable):
         raise InvalidArgumentError(f"n_states={n_states!r} must be several whole numbers, like range(2, 11)")
-    numbers = tuple(dict.fromkeys(checked_groups(number, most, "states of the chain") for number in n_states))
+    numbers = tuple(dict.fromkeys(check_groups(number, most, "states of the chain") for number in n_states))
     if not numbers:
         raise InvalidArgumentError("n_states is empty; give at least one number of groups")
     return numbers

@@ -9,6 +9,7 @@ from scipy import sparse
 
 from klump.aggregation.costs import to_groups
 from klump.aggregation.mapping import Mapping, as_mapping
+from klump.arguments import check_number
 from klump.chain import ChainLike, as_chain
 from klump.chain.rows import folder_of
 from klump.errors import InvalidArgumentError
@@ -44,7 +45,7 @@ def is_lumpable(chain: ChainLike, labels: Any, tolerance: float = 1e-10) -> bool
     mapping = as_mapping(labels, chain.n_states)
     if mapping.labels is None:
         raise InvalidArgumentError("labels must be a deterministic map: one group for each state")
-    tolerance = checked_tolerance(tolerance)
+    tolerance = check_number("tolerance", tolerance, most=1.0)
     matrix = chain.transition_matrix
     if isinstance(matrix, sparse.csr_array) and folder_of(matrix) and mapping.n_groups <= _MOST_GROUPS:
         return _spread(matrix, mapping) <= max(tolerance, exact._LEAST_TOLERANCE)
@@ -64,11 +65,3 @@ def _spread(matrix: sparse.csr_array, mapping: Mapping) -> float:
         np.add.at(seen, pair, 1)
     least[seen < np.repeat(np.bincount(labels), k)] = 0.0  # some state does not lead there
     return float((most - least).max())
-
-
-def checked_tolerance(tolerance: Any) -> float:
-    """Turn a tolerance into a float in [0, 1]."""
-    number = isinstance(tolerance, int | float | np.integer | np.floating) and not isinstance(tolerance, bool)
-    if not number or not 0.0 <= tolerance <= 1.0:
-        raise InvalidArgumentError(f"tolerance={tolerance!r} must be a number between 0 and 1")
-    return float(tolerance)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import metadata
@@ -13,17 +13,27 @@ from scipy import sparse
 
 from klump import __version__
 from klump.aggregation.aggregation import Aggregation, AggregationPath
-from klump.aggregation.costs import checked_beta, checked_gamma
-from klump.aggregation.lumpable import checked_tolerance
 from klump.aggregation.mapping import Mapping, as_mapping, from_labels
 from klump.aggregation.numbering import heaviest_first, number_along_path
+from klump.arguments import (
+    check_beta,
+    check_betas,
+    check_count,
+    check_gamma,
+    check_groups,
+    check_jobs,
+    check_number,
+    check_progress,
+    check_seed,
+    check_step,
+)
 from klump.chain import ChainLike, MarkovChain, as_chain
 from klump.chain.wording import counted
 from klump.errors import InvalidArgumentError
+from klump.parallel import one_thread
 from klump.search.annealing import annealing_path
 from klump.search.method import Found, Labels, Progress, Task
 from klump.search.registry import METHODS, names_of
-from klump.threads import one_thread
 
 # How far probabilities may differ that count as the same, unless somebody says otherwise.
 TOLERANCE = 1e-10
@@ -139,7 +149,7 @@ def aggregate(
     options = Options(
         n_init, random_state, n_jobs, initial, step, max_sweeps, allow_empty, progress, tolerance, gamma
     )
-    task = options.task(chain, n_states, checked_beta(beta), method)
+    task = options.task(chain, n_states, check_beta(beta), method)
     return answered(task, searched(task, method), method)
 
 
@@ -191,7 +201,7 @@ def beta_path(
     [[(0, 1), (2, 3)], [(0, 1), (2, 3)]]
     """
     chain = as_chain(chain)
-    wanted = [1.0 - 0.1 * i for i in range(10)] + [0.0] if betas is None else checked_betas(betas)
+    wanted = [1.0 - 0.1 * i for i in range(10)] + [0.0] if betas is None else check_betas(betas)
     wanted = sorted({round(beta, 12) for beta in wanted}, reverse=True)
     options = Options(
         n_init, random_state, n_jobs, initial, step, max_sweeps, allow_empty, progress, gamma=gamma
@@ -232,28 +242,25 @@ class Options:
     def task(self, chain: MarkovChain, n_states: Any, beta: float, method: str) -> Task:
         """Check everything and put it together."""
         n_groups = _checked_groups(n_states, chain, method)
-        gamma = checked_gamma(self.gamma)
+        gamma = check_gamma(self.gamma)
         if gamma > 0.0 and not METHODS[method].by_cost:
             raise InvalidArgumentError(
                 f"gamma={self.gamma!r} is not for method={method!r}, which does not minimise the cost; leave it out, "
                 f"or choose one of {', '.join(names_of(lambda method: method.by_cost))}"
             )
-        if self.progress is not None and not callable(self.progress):
-            raise InvalidArgumentError(
-                f"progress={self.progress!r} must be a function of (done, total, best cost)"
-            )
+        check_progress(self.progress, "done, total, best cost")
         return Task(
             chain,
             n_groups,
             beta,
-            checked_count("n_init", self.n_init),
-            checked_seed(self.random_state),
-            _checked_jobs(self.n_jobs),
+            check_count("n_init", self.n_init),
+            check_seed(self.random_state),
+            check_jobs(self.n_jobs),
             _checked_initial(self.initial, chain, n_groups, method, allow_empty=self.allow_empty),
-            checked_count("max_sweeps", self.max_sweeps),
-            _checked_step(self.step),
+            check_count("max_sweeps", self.max_sweeps),
+            check_step(self.step),
             self.allow_empty,
-            checked_tolerance(self.tolerance),
+            check_number("tolerance", self.tolerance, most=1.0),
             gamma,
             self.progress,
         )
@@ -288,21 +295,6 @@ def versions() -> tuple[tuple[str, str], ...]:
     return (("klump", __version__), *others)
 
 
-def checked_seed(random_state: Any) -> int:
-    """Turn a seed, a generator or None into a seed that can be written down."""
-    if isinstance(random_state, bool):
-        raise InvalidArgumentError(f"random_state={random_state!r} is not a seed; pass a whole number")
-    if random_state is None:
-        return int(np.random.SeedSequence().generate_state(1)[0])
-    if isinstance(random_state, int | np.integer) and random_state >= 0:
-        return int(random_state)
-    if isinstance(random_state, np.random.Generator):
-        return int(random_state.integers(2**32))
-    if isinstance(random_state, np.random.RandomState):
-        return int(random_state.randint(2**31))
-    raise InvalidArgumentError(f"random_state={random_state!r} is not a seed; pass a whole number, 0 or more")
-
-
 def checked_method(method: Any) -> str:
     """Insist on a method that there is."""
     if not isinstance(method, str) or method not in METHODS:
@@ -320,51 +312,7 @@ def _checked_groups(n_states: Any, chain: MarkovChain, method: str) -> int:
         return 1
     if n_states is None:
         raise InvalidArgumentError(f"n_states is missing; say how many groups method={method!r} is to find")
-    return checked_groups(n_states, chain.n_states, "states of the chain")
-
-
-def checked_groups(n_states: Any, most: int, of_what: str) -> int:
-    """Turn a number of groups into an int, at most so many."""
-    if isinstance(n_states, bool) or not isinstance(n_states, int | np.integer):
-        raise InvalidArgumentError(f"n_states={n_states!r} must be a whole number of groups")
-    if not 1 <= n_states <= most:
-        raise InvalidArgumentError(f"n_states={n_states} must lie between 1 and the {most} {of_what}")
-    return int(n_states)
-
-
-def checked_count(name: str, value: Any) -> int:
-    """Turn a number of things into an int."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or not 1 <= value <= _MOST:
-        raise InvalidArgumentError(f"{name}={value!r} must be a whole number between 1 and {_MOST:,}")
-    return int(value)
-
-
-def checked_betas(betas: Any) -> list[float]:
-    """Turn several betas into floats in [0, 1]."""
-    if isinstance(betas, str) or not isinstance(betas, Iterable):
-        raise InvalidArgumentError(
-            f"betas={betas!r} must be a sequence of numbers between 0 and 1, like [1, 0.5, 0]"
-        )
-    checked = [checked_beta(beta) for beta in betas]
-    if not checked:
-        raise InvalidArgumentError("betas is empty; give at least one beta between 0 and 1")
-    return checked
-
-
-def _checked_jobs(n_jobs: Any) -> int | None:
-    if n_jobs is None:
-        return None
-    if isinstance(n_jobs, bool) or not isinstance(n_jobs, int | np.integer) or n_jobs == 0:
-        raise InvalidArgumentError(
-            f"n_jobs={n_jobs!r} must be a number of workers, or -1 for one on each core"
-        )
-    return int(n_jobs)
-
-
-def _checked_step(step: Any) -> float:
-    if not isinstance(step, int | float | np.integer | np.floating) or not _LEAST_STEP <= step <= 1.0:
-        raise InvalidArgumentError(f"step={step!r} must be a number between {_LEAST_STEP:g} and 1")
-    return float(step)
+    return check_groups(n_states, chain.n_states, "states of the chain")
 
 
 def _checked_initial(

@@ -36,9 +36,9 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from klump.aggregation.aggregation import Aggregation, AggregationPath
-from klump.aggregation.costs import checked_beta, checked_gamma
 from klump.aggregation.grids import AggregationGrid
 from klump.aggregation.mapping import Mapping, as_mapping, from_labels
+from klump.arguments import check_beta, check_gamma
 from klump.chain import MarkovChain, validation
 from klump.chain.connectivity import communicating_classes
 from klump.errors import FileFormatError, InvalidArgumentError, KlumpError
@@ -327,7 +327,7 @@ def _answer(entries: _Entries) -> Saved:
 
 def _grid(spans: dict[str, Any], answers: list[Aggregation]) -> AggregationGrid:
     grid = AggregationGrid(
-        tuple(map(int, spans["n_states"])), tuple(map(checked_beta, spans["betas"])), tuple(answers)
+        tuple(map(int, spans["n_states"])), tuple(map(check_beta, spans["betas"])), tuple(answers)
     )
     cells = len(grid.n_states) * len(grid.betas)
     if not answers or len(grid.not_run) != cells - len(answers):
@@ -380,14 +380,14 @@ def _aggregation(entries: _Entries, facts: dict[str, Any], number: int, chain: M
     return Aggregation(
         chain,
         _map(entries, number, chain.n_states, facts["n_groups"]),
-        beta=checked_beta(facts["beta"]),
+        beta=check_beta(facts["beta"]),
         method=str(facts["method"]),
         random_state=_decoded(facts["random_state"]),
         trace=tuple(float(_decoded(cost)) for cost in facts["trace"]),
         interrupted=bool(facts["interrupted"]),
         made_with=tuple((str(name), str(version)) for name, version in facts["made_with"].items()),
         record=_record(entries, facts.get("record"), number),
-        gamma=checked_gamma(facts.get("gamma", 0.0)),
+        gamma=check_gamma(facts.get("gamma", 0.0)),
     )
 
 

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from klump.aggregation.aggregation import Aggregation
-from klump.aggregation.costs import checked_beta
 from klump.aggregation.mapping import from_labels
 from klump.aggregation.numbering import heaviest_first
-from klump.aggregation.question import Options, checked_groups, versions
+from klump.aggregation.question import Options, versions
+from klump.arguments import check_beta, check_groups
 from klump.chain import ChainLike, MarkovChain, as_chain
 from klump.search.agglomerative import labels_after, merge_tree
 from klump.search.method import Progress, Record
@@ -102,7 +102,7 @@ class AggregationTree:
 
     def cut(self, n_states: int) -> Aggregation:
         """Give the aggregation to ``n_states`` groups."""
-        n_groups = checked_groups(n_states, self.n_leaves, "leaves of the tree")
+        n_groups = check_groups(n_states, self.n_leaves, "leaves of the tree")
         mapping = from_labels(labels_after(self.record, n_groups), n_groups)
         labels = heaviest_first(self.original, mapping)[mapping.labels]
         method = "agglomerative-relaxed" if self.is_relaxed else "agglomerative"
@@ -177,5 +177,5 @@ def aggregation_tree(
     chain = as_chain(chain)
     method = "agglomerative-relaxed" if relaxed else "agglomerative"
     options = Options(initial=initial, progress=progress, gamma=gamma)
-    task = options.task(chain, 1, checked_beta(beta), method)
+    task = options.task(chain, 1, check_beta(beta), method)
     return AggregationTree(chain, task.beta, merge_tree(task, relaxed=relaxed), task.gamma)

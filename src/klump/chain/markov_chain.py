@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from klump import information
+from klump.arguments import check_count
 from klump.chain import connectivity, rows, validation
 from klump.chain.validation import Matrix
 from klump.chain.wording import counted
@@ -267,11 +268,7 @@ class MarkovChain:
         """
         from klump.chain.powers import power
 
-        if isinstance(steps, bool) or not isinstance(steps, int | np.integer) or not 1 <= steps <= 2**60:
-            raise InvalidArgumentError(
-                f"steps={steps!r} must be a whole number, at least 1 and at most 2**60"
-            )
-        if steps == 1:
+        if check_count("steps", steps, most=2**60) == 1:
             return self
         mu = self.stationary_distribution
         try:

@@ -16,10 +16,10 @@ from scipy.sparse import csr_array
 
 from klump import __version__
 from klump.aggregation import Aggregation, aggregate
-from klump.aggregation.costs import checked_beta
 from klump.aggregation.mapping import from_labels
 from klump.aggregation.numbering import heaviest_first
 from klump.aggregation.question import Options, versions
+from klump.arguments import check_beta
 from klump.chain import ChainLike, MarkovChain, as_chain
 from klump.comparison.comparison import Comparison, Row
 from klump.comparison.outside import OUTSIDE, Tool
@@ -88,7 +88,7 @@ def compare(
     """
     chain = as_chain(chain)
     options = Options(n_init, random_state, n_jobs, gamma=gamma)
-    task = options.task(chain, n_states, checked_beta(beta), "auto")
+    task = options.task(chain, n_states, check_beta(beta), "auto")
     own = _chosen("methods", methods, METHODS, names_of(lambda method: not method.finds_number))
     tools = _chosen("outside", None if outside is True else outside or (), OUTSIDE, list(OUTSIDE))
     there = [name for name in tools if OUTSIDE[name].installed]

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 from uuid import uuid4
 
-from klump.search.cluster import Value, hold, unwarned
+from klump.parallel.cluster import Value, hold, unwarned
 
 
 class Engine(Protocol):

@@ -12,9 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from klump.aggregation.costs import checked_beta
 from klump.aggregation.mapping import as_mapping
-from klump.aggregation.question import checked_seed
+from klump.arguments import check_beta, check_count, check_seed
 from klump.chain import as_chain
 from klump.distributed import blocks, steps
 from klump.distributed.engine import Cluster, Engine, Here
@@ -112,7 +111,7 @@ def refine(
     >>> found.labels, found.settled
     (array([0, 0, 1, 1], dtype=int32), True)
     """
-    if checked_beta(beta) != 0.5:
+    if check_beta(beta) != 0.5:
         raise InvalidArgumentError(
             f"beta={beta:g} is not possible in blocks, because the cost then depends on what is on other machines; "
             "leave beta=0.5, or use klump.aggregate"
@@ -129,16 +128,10 @@ def refine(
     mapping = as_mapping(labels, transitions.n_states)
     if mapping.labels is None:
         raise InvalidArgumentError("labels must be a deterministic map: pass one group for each state")
-    bounds = transitions.bounds(_checked_count("n_blocks", n_blocks))
+    bounds = transitions.bounds(check_count("n_blocks", n_blocks, most=None))
     kept = _kept(engine, transitions, folder, bounds)
-    search = _Search(engine, kept, mapping.labels, mapping.n_groups, checked_seed(random_state))
-    return search.run(_checked_count("max_steps", max_steps), progress)
-
-
-def _checked_count(name: str, value: Any) -> int:
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
-        raise InvalidArgumentError(f"{name}={value!r} must be a whole number, at least 1")
-    return int(value)
+    search = _Search(engine, kept, mapping.labels, mapping.n_groups, check_seed(random_state))
+    return search.run(check_count("max_steps", max_steps, most=None), progress)
 
 
 def _kept(

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from klump import __version__
-from klump.search.cluster import alone
+from klump.parallel import alone
 
 Progress = Callable[[str, int, int], None]
 

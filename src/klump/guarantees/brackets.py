@@ -14,17 +14,15 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
-import numpy as np
 from scipy import sparse
 
 from klump import information
+from klump.arguments import check_count, check_number
 from klump.chain import MarkovChain
-from klump.errors import InvalidArgumentError
 from klump.guarantees.entropy_rate import Block, blocks, observe
-from klump.guarantees.horizons import checked_steps, from_divergence, one_step, over_steps
-from klump.threads import one_thread
+from klump.guarantees.horizons import from_divergence, one_step, over_steps
+from klump.parallel import one_thread
 
 TOLERANCE = 1e-6
 BUDGET = 2e8
@@ -106,7 +104,7 @@ class Guarantees:
         >>> round(answer.bisimulation.horizon(100), 4)
         0.9959
         """
-        steps = checked_steps(t)
+        steps = check_count("t", t, least=0, most=None)
         known = len(self.path_variations) - 1
         if steps <= known:
             return self.path_variations[steps]
@@ -121,10 +119,8 @@ class Guarantees:
 
     def delta(self, beta: float) -> Bracket:
         """Bracket delta_beta = (1 - beta) D(Y||Y~) + beta (R(X) - R(Y)), which C_beta relaxes."""
-        number = isinstance(beta, int | float | np.integer | np.floating) and not isinstance(beta, bool)
-        if not number or not 0.0 <= beta <= 1.0:
-            raise InvalidArgumentError(f"beta={beta!r} must be a number between 0 and 1")
-        start, slope = float(beta) * self.predictability, 1.0 - 2.0 * float(beta)
+        beta = check_number("beta", beta, most=1.0)
+        start, slope = beta * self.predictability, 1.0 - 2.0 * beta
         ends = start + slope * self.divergence.lower, start + slope * self.divergence.upper
         return Bracket(max(0.0, min(ends)), max(0.0, *ends))
 
@@ -155,7 +151,7 @@ def bracketed(
     progress
         Called with the operations done and the budget.
     """
-    tolerance, budget = _checked("tolerance", tolerance), _checked("budget", budget)
+    tolerance, budget = check_number("tolerance", tolerance), check_number("budget", budget)
     seen = observe(chain, weights)
     longer = blocks(seen, budget)
     shortest = next(longer)
@@ -220,10 +216,3 @@ def _tightened(found: Bracket, shortest: Block, block: Block, lumpability: float
     lower = max(found.lower, shortest.upper - block.upper - block.rounding)
     upper = min(found.upper, lumpability - (block.lower - shortest.lower) + block.rounding)
     return Bracket(min(lower, upper), max(lower, upper))
-
-
-def _checked(name: str, value: Any) -> float:
-    number = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
-    if not number or not 0.0 <= value < np.inf:
-        raise InvalidArgumentError(f"{name}={value!r} must be a finite number, 0 or more")
-    return float(value)

@@ -3,24 +3,15 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
 from klump import information
 from klump.chain.rows import row_blocks
-from klump.errors import InvalidArgumentError
 from klump.guarantees.entropy_rate import Observed
 
 # Nats per bit.
 _NATS = math.log(2.0)
-
-
-def checked_steps(t: Any) -> int:
-    """Turn a number of steps into an int, 0 or more."""
-    if isinstance(t, bool) or not isinstance(t, int | np.integer) or t < 0:
-        raise InvalidArgumentError(f"t={t!r} must be a number of steps, 0 or more")
-    return int(t)
 
 
 def over_steps(epsilon: float, t: int) -> float:

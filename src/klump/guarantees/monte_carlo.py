@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
 from klump import information
+from klump.arguments import check_count
 from klump.chain import MarkovChain
-from klump.errors import InvalidArgumentError
-from klump.threads import one_thread
+from klump.parallel import one_thread
 
 Array = NDArray[np.float64]
 Progress = Callable[[int, int], None]
@@ -89,9 +88,13 @@ def simulated(
     True
     """
     replicas, steps = _affordable(chain)
-    replicas = replicas if n_replicas is None else _checked("n_replicas", n_replicas, 2)
-    steps = steps if n_steps is None else _checked("n_steps", n_steps, 1)
-    skipped = max(_LEAST_BURN_IN, steps // 4) if burn_in is None else _checked("burn_in", burn_in, 0)
+    replicas = replicas if n_replicas is None else check_count("n_replicas", n_replicas, least=2, most=None)
+    steps = steps if n_steps is None else check_count("n_steps", n_steps, least=1, most=None)
+    skipped = (
+        max(_LEAST_BURN_IN, steps // 4)
+        if burn_in is None
+        else check_count("burn_in", burn_in, least=0, most=None)
+    )
     rng = np.random.default_rng(random_state)
     backwards = sparse.csr_array(chain.transition_matrix.T) if chain.is_sparse else chain.transition_matrix.T
     by_group, by_state = sparse.csc_array(weights), sparse.csr_array(weights.T)
@@ -157,9 +160,3 @@ def _given(beliefs: Array, likelihood: Array, probability: Array) -> Array:
     knowing, ignorant = probability.reshape(2, replicas)
     posterior /= np.stack([knowing, np.where(lost, knowing, ignorant)])
     return posterior.reshape(n, 2 * replicas)
-
-
-def _checked(name: str, value: Any, least: int) -> int:
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-        raise InvalidArgumentError(f"{name}={value!r} must be a whole number, {least} or more")
-    return int(value)

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from klump.arguments import check_number
 from klump.chain import MarkovChain
 from klump.chain.validation import square_matrix
 from klump.errors import InvalidArgumentError
@@ -89,7 +90,7 @@ def counted_chain(
     is_sparse = bool(sparse.issparse(table))
     seen = sparse.csr_array(table)
     _refuse_probabilities(seen)
-    prior = _checked_prior(prior)
+    prior = check_number("prior", prior)
     seen.data += prior
     chain = MarkovChain.from_counts(seen if is_sparse else seen.toarray(), states, restrict=restrict)
     _ = chain.stationary_distribution  # says what to do if there is none
@@ -120,10 +121,3 @@ def _refuse_probabilities(seen: sparse.csr_array) -> None:
             "counts looks like probabilities: every row sums to 1; how sure they are depends on how often each state "
             "was seen, so pass the numbers of transitions"
         )
-
-
-def _checked_prior(prior: Any) -> float:
-    number = isinstance(prior, int | float | np.integer | np.floating) and not isinstance(prior, bool)
-    if not number or not np.isfinite(prior) or prior < 0:
-        raise InvalidArgumentError(f"prior={prior!r} must be a number, 0 or more: it is added to each count")
-    return float(prior)

@@ -10,17 +10,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from klump.aggregation import Aggregation, Costs
-from klump.aggregation.costs import checked_beta
 from klump.aggregation.many import checked_numbered_method, searched_alone
 from klump.aggregation.mapping import Mapping, as_mapping
-from klump.aggregation.question import Options, answered, checked_count, checked_seed, searched
+from klump.aggregation.question import Options, answered, searched
+from klump.arguments import check_beta, check_count, check_progress, check_seed
 from klump.chain import MarkovChain
 from klump.errors import InvalidArgumentError
+from klump.parallel import one_thread
 from klump.resampling.draws import Draws, counted_chain
 from klump.resampling.intervals import Posterior
 from klump.resampling.stability import Bootstrap, matched
-from klump.search.method import Labels, Task, run_all
-from klump.threads import one_thread
+from klump.search.method import Labels, Task
 
 # Numbers that the aggregated chains of all samples may take together.
 _MOST_STORED = 100_000_000
@@ -84,10 +84,10 @@ def posterior(
     >>> bool((upper[0] - lower[0] < 0.1).all())
     True
     """
-    seed = checked_seed(random_state)
+    seed = check_seed(random_state)
     chain, draws = counted_chain(counts, states, prior, restrict, seed)
     mapping = as_mapping(labels_or_mapping, chain.n_states)
-    estimate = Aggregation(chain, mapping, checked_beta(beta), random_state=seed)
+    estimate = Aggregation(chain, mapping, check_beta(beta), random_state=seed)
     task = Options(random_state=seed, n_jobs=n_jobs).task(chain, mapping.n_groups, estimate.beta, "auto")
     samples = _samples(task, _Question(draws, mapping, estimate.beta), n_samples, progress)
     return _posterior(estimate, samples, seed, n_samples)
@@ -145,9 +145,9 @@ def bootstrap(
     Bootstrap(3 states in 2 groups, 20 samples, mean agreement 1.000)
     """
     checked_numbered_method(method)
-    options = Options(n_init, checked_seed(random_state), n_jobs, gamma=gamma)
+    options = Options(n_init, check_seed(random_state), n_jobs, gamma=gamma)
     chain, draws = counted_chain(counts, states, prior, restrict, options.random_state)
-    task = options.task(chain, n_states, checked_beta(beta), method)
+    task = options.task(chain, n_states, check_beta(beta), method)
     _check(n_samples, task.n_groups, progress)
     estimate = answered(task, searched(task, method), method)
     if estimate.interrupted:  # by Ctrl-C, so that nobody waits for the samples
@@ -222,7 +222,7 @@ def _samples(
     try:
         # Around all of them as well: setting the limit takes longer than a small sample.
         with one_thread():
-            for sample in run_all(task, _sampled, calls):
+            for sample in task.run_all(_sampled, calls):
                 # Half a search would look like groups that are unsure.
                 if sample.interrupted:
                     raise KeyboardInterrupt
@@ -247,12 +247,11 @@ def _posterior(estimate: Aggregation, samples: list[_Sample], seed: int, n_sampl
 
 
 def _check(n_samples: Any, n_groups: int, progress: Any) -> int:
-    number = checked_count("n_samples", n_samples)
+    number = check_count("n_samples", n_samples)
     if number * n_groups**2 > _MOST_STORED:
         raise InvalidArgumentError(
             f"n_samples={number} with {n_groups:,} groups would store {number * n_groups**2:,} numbers; "
             f"pass n_samples={max(1, _MOST_STORED // n_groups**2)} or less, or use fewer groups"
         )
-    if progress is not None and not callable(progress):
-        raise InvalidArgumentError(f"progress={progress!r} must be a function of (done, total)")
+    check_progress(progress, "done, total")
     return number

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from klump.aggregation.question import checked_count
+from klump.arguments import check_count
 from klump.chain.wording import counted
 from klump.errors import InvalidArgumentError
 from klump.sources.sequences import transitions
@@ -58,7 +58,7 @@ class SequenceCounts:
 
     def __post_init__(self, sequences: Any) -> None:
         seen = transitions(sequences, self.lag)
-        length = None if self.block_length is None else checked_count("block_length", self.block_length)
+        length = None if self.block_length is None else check_count("block_length", self.block_length)
         block = np.zeros_like(seen.place) if length is None else seen.place // length
         widest = int(block.max()) + 1
         pieces, piece = np.unique(seen.sequence * widest + block, return_inverse=True)

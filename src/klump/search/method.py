@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Protocol
@@ -15,7 +13,8 @@ from scipy import sparse
 
 from klump import information
 from klump.chain import MarkovChain
-from klump.search.cluster import Held, Packed, active_client, call_together, unwarned
+from klump.parallel import run_all
+from klump.parallel.cluster import Held
 from klump.search.kernels.tables import Problem
 from klump.search.objective import Objective
 from klump.search.problem import make_problem
@@ -73,6 +72,10 @@ class Task:
     def rng(self, *key: int) -> np.random.Generator:
         """Random numbers that depend on the seed and the key alone, not on who asks first."""
         return np.random.default_rng([self.seed, *key])
+
+    def run_all(self, function: Callable[..., Any], calls: Iterable[tuple[Any, ...]]) -> Iterator[Any]:
+        """Run independent calls and yield their results in order, on as many workers as the task says."""
+        return run_all(function, calls, self.n_jobs, self.held)
 
     def report(self, done: int, total: int, best: float) -> None:
         """Tell whoever watches how far the search is."""
@@ -138,30 +141,3 @@ def best_until_interrupted(search: Interruptible) -> Found:
 def better(a: Found | None, b: Found) -> Found:
     """Keep the cheaper one; the first among equals."""
     return b if a is None or b.cost < a.cost - EQUAL else a
-
-
-def run_all(task: Task, function: Callable[..., Any], calls: Iterable[tuple[Any, ...]]) -> Iterator[Any]:
-    """Run independent calls and yield their results in order: threads, or the engine joblib is set to.
-
-    The first argument should be what all calls have in common: it is sent to a cluster only once.
-    """
-    import joblib
-
-    engine = joblib.Parallel(n_jobs=task.n_jobs, prefer="threads", return_as="generator")
-    client = active_client()
-    with nullcontext() if client is None else unwarned():
-        if client is None:
-            results = engine(joblib.delayed(function)(*call) for call in calls)
-        else:
-            results = engine(
-                joblib.delayed(call_together)(function, task.held.future(client, shared), Packed(others))
-                for shared, *others in calls
-            )
-        try:
-            for result in results:  # noqa: UP028 (`yield from` would close them where the warning is heard)
-                yield result
-        finally:
-            # Who stops listening, by Ctrl-C, need not be told that some results were not used.
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                results.close()

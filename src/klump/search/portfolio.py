@@ -18,7 +18,7 @@ from klump.search.descent import descend, random_labels, without_empty_groups
 from klump.search.deterministic_annealing import deterministic_annealing
 from klump.search.exhaustive import exhaustive, n_partitions
 from klump.search.kernels.tables import Problem
-from klump.search.method import EQUAL, Found, Labels, Search, Task, best_until_interrupted, better, run_all
+from klump.search.method import EQUAL, Found, Labels, Search, Task, best_until_interrupted, better
 from klump.search.multilevel import explored, multilevel
 from klump.search.objective import MIDDLE, Objective
 from klump.search.problem import make_table, make_work
@@ -210,14 +210,14 @@ class _Search:
             before = self._best_cost()
             first = round_number * self.effort.starts
             calls = ((ingredients, first + i) for i in range(self.effort.starts))
-            self.reached += self._take(run_all(task, start, calls))
+            self.reached += self._take(task.run_all(start, calls))
             chosen = sorted(self.elite.values(), key=lambda found: found.cost)[:_N_ELITE]
             self.elite = {}
             improving = (
                 (ingredients, found, round_number * _N_ELITE + i, self._failures(round_number))
                 for i, found in enumerate(chosen)
             )
-            self._take(run_all(task, improve, improving))
+            self._take(task.run_all(improve, improving))
             in_vain = 0 if self._best_cost() < before - EQUAL else in_vain + 1
             if self._is_confirmed() or in_vain >= _PATIENCE:
                 break

@@ -10,7 +10,7 @@ import numpy as np
 
 from klump.search.descent import cost_of, descend, random_labels
 from klump.search.kernels.tables import Problem
-from klump.search.method import Found, Labels, Task, best_until_interrupted, better, run_all
+from klump.search.method import Found, Labels, Task, best_until_interrupted, better
 from klump.search.objective import Objective
 
 _KEY = 1
@@ -36,7 +36,7 @@ class _Restarts:
         starts = 1 if task.initial is not None else task.n_init
         fixed = (task.n_groups, objective, task.max_sweeps, task.allow_empty, task.offset(objective))
         calls = ((task.problem, _start(task, self.key, number), *fixed) for number in range(starts))
-        for done, found in enumerate(run_all(task, _descent, calls), start=1):
+        for done, found in enumerate(task.run_all(_descent, calls), start=1):
             self.best = better(self.best, found)
             task.report(done, starts, _cost_at_target(task, self.best, objective))
 

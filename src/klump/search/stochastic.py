@@ -20,7 +20,7 @@ import numpy as np
 
 from klump.search.descent import descend, random_labels
 from klump.search.kernels.tables import Problem
-from klump.search.method import EQUAL, Found, Labels, Task, best_until_interrupted, better, run_all
+from klump.search.method import EQUAL, Found, Labels, Task, best_until_interrupted, better
 from klump.search.objective import MIDDLE
 from klump.search.soft import Floats, SoftProblem, as_sparse, descend_softly, tidied
 
@@ -94,9 +94,9 @@ class _Search:
             self._take(ingredients.settle(_softened(hard.labels, task.n_groups, 1.0)))
         if soft_may_win and (self.best.cost > EQUAL or task.gamma > 0.0):
             calls = ((ingredients, number) for number in range(self.starts))
-            found = [self._take(each) for each in run_all(task, start, calls)]
+            found = [self._take(each) for each in task.run_all(start, calls)]
             further = ((ingredients, each, self.more_steps) for each in _cheapest(found))
-            for each in run_all(task, follow, further):
+            for each in task.run_all(follow, further):
                 self._take(each)
         task.report(self.total, self.total, self.best.cost)
 

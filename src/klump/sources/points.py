@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
+from klump.arguments import check_count
 from klump.errors import InvalidArgumentError
 
 # Weight of a link between clouds that have no neighbours in common.
@@ -142,9 +143,7 @@ def _checked(X: Any, n_neighbors: Any) -> tuple[NDArray[np.float64], int]:
     """Points in a unit of length in which squares stay in range, and how many neighbours there can be."""
     points = _points(X)
     n = points.shape[0]
-    if isinstance(n_neighbors, bool) or not isinstance(n_neighbors, (int, np.integer)) or n_neighbors < 1:
-        raise InvalidArgumentError(f"n_neighbors={n_neighbors!r} must be a whole number, at least 1")
-    if n_neighbors > n:
+    if check_count("n_neighbors", n_neighbors, most=None) > n:
         raise InvalidArgumentError(f"n_neighbors={n_neighbors} is more than the {n} points; pass at most {n}")
     with np.errstate(over="ignore"):
         extent = np.ptp(points, axis=0).max()

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from klump.arguments import check_count, check_number
 from klump.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
@@ -64,11 +65,11 @@ def block_chain(
     """
     from klump.chain import MarkovChain
 
-    counts = [_whole(size, "every entry of sizes") for size in sizes]
+    counts = [check_count("sizes", size, most=None) for size in sizes]
     if not counts:
         raise InvalidArgumentError("sizes is empty; give the number of states of at least one group")
-    _require_share(alpha, "alpha")
-    _require_share(eps, "eps")
+    check_number("alpha", alpha, most=1.0)
+    check_number("eps", eps, most=1.0)
     rng = np.random.default_rng(random_state)
     n_groups, n = len(counts), sum(counts)
     between = (1.0 - alpha) * _stochastic(rng, n_groups, n_groups, concentration) + alpha * np.eye(n_groups)
@@ -118,11 +119,11 @@ def random_chain(
     """
     from klump.chain import MarkovChain
 
-    n = _whole(n, "n")
+    n = check_count("n", n, most=None)
     rng = np.random.default_rng(random_state)
     if kind == "sparse":
         successors = np.column_stack(
-            [rng.integers(n, size=(n, _whole(degree, "degree") - 1)), _cycle(rng, n)]
+            [rng.integers(n, size=(n, check_count("degree", degree, most=None) - 1)), _cycle(rng, n)]
         )
         return MarkovChain(_from_successors(rng, successors))
     if kind == "dense":
@@ -131,7 +132,9 @@ def random_chain(
         weights = _stochastic(rng, n, n, concentration)
         return MarkovChain(weights + weights.T, normalize=True)
     if kind == "decomposable":
-        return MarkovChain(_decomposable(rng, n, _whole(n_blocks, "n_blocks"), coupling, concentration))
+        return MarkovChain(
+            _decomposable(rng, n, check_count("n_blocks", n_blocks, most=None), coupling, concentration)
+        )
     raise InvalidArgumentError(f"kind={kind!r} is not one of 'dense', 'sparse', 'decomposable', 'reversible'")
 
 
@@ -176,10 +179,13 @@ def sparse_block_chain(
     """
     from klump.chain import MarkovChain
 
-    n_states, n_groups = _whole(n_states, "n_states"), _whole(n_groups, "n_groups")
+    n_states, n_groups = (
+        check_count("n_states", n_states, most=None),
+        check_count("n_groups", n_groups, most=None),
+    )
     if n_groups > n_states:
         raise InvalidArgumentError(f"n_groups={n_groups} is more than the {n_states} states")
-    if _whole(degree, "degree") < 2:
+    if check_count("degree", degree, most=None) < 2:
         raise InvalidArgumentError(
             f"degree={degree} must be at least 2: one successor only keeps the chain irreducible"
         )
@@ -202,7 +208,7 @@ def _decomposable(
     """Stochastic matrix with blocks of nearly equal size, mixed with a little of a dense one."""
     if n_blocks > n:
         raise InvalidArgumentError(f"n_blocks={n_blocks} is more than the {n} states")
-    _require_share(coupling, "coupling")
+    check_number("coupling", coupling, most=1.0)
     if coupling == 0:
         raise InvalidArgumentError("coupling=0 would cut the chain in pieces; pass a positive probability")
     sizes = np.bincount(np.arange(n) * n_blocks // n)
@@ -253,14 +259,3 @@ def _stochastic(rng: np.random.Generator, n_rows: int, n_cols: int, concentratio
         base /= base.max(axis=1, keepdims=True)
         entries = rng.standard_gamma(concentration + 1.0, (n_rows, n_cols)) * base ** (1.0 / concentration)
     return np.asarray(entries / entries.sum(axis=1, keepdims=True))
-
-
-def _whole(value: Any, what: str) -> int:
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
-        raise InvalidArgumentError(f"{what} must be a whole number, at least 1, but it is {value!r}")
-    return int(value)
-
-
-def _require_share(value: float, name: str) -> None:
-    if not 0.0 <= value <= 1.0:
-        raise InvalidArgumentError(f"{name}={value!r} must be between 0 and 1")

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from klump.arguments import check_count
 from klump.errors import InvalidArgumentError
 
 # Up to here a dense table of counts is small (8 MB) and everything downstream is faster with it.
@@ -88,8 +89,7 @@ def transitions(sequences: Any, lag: int = 1) -> Transitions:
 
 def _coded(sequences: Any, lag: int) -> tuple[NDArray[np.intp], tuple[Hashable, ...], NDArray[np.int64]]:
     """Numbers of the symbols of all sequences, end to end, what they are called, and where sequences end."""
-    if isinstance(lag, bool) or not isinstance(lag, (int, np.integer)) or lag < 1:
-        raise InvalidArgumentError(f"lag={lag!r} must be a whole number of steps, at least 1")
+    lag = check_count("lag", lag, most=None)
     parts = _split(sequences)
     lengths = np.array([len(part) for part in parts], dtype=np.int64)
     if lengths.size == 0 or lengths.max() <= lag:

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from typing import Any
 from uuid import uuid4
 
-from klump.threads import one_thread
+from klump.parallel.threads import one_thread
 
 # So many values are kept on the cluster between calls; older ones are forgotten once no call needs them.
 _KEPT = 4

@@ -1,0 +1,137 @@
+"""Checks of the arguments that several questions share: each returns the value that klump computes with, or raises."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from klump.errors import InvalidArgumentError
+
+# Counts above this are typing errors: a search would never end.
+_MOST = 1_000_000
+# Smallest step of beta in annealing.
+_LEAST_STEP = 1e-4
+
+
+def is_integer(value: Any) -> bool:
+    """Whether a value is a whole number, of Python or NumPy, and no truth value."""
+    return isinstance(value, int | np.integer) and not isinstance(value, bool)
+
+
+def is_number(value: Any) -> bool:
+    """Whether a value is a number, of Python or NumPy, and no truth value."""
+    return isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
+
+
+def check_count(name: str, value: Any, least: int = 1, most: int | None = _MOST) -> int:
+    """Return a count as an int.
+
+    >>> check_count("n_init", 20)
+    20
+    >>> check_count("t", -1, least=0, most=None)
+    Traceback (most recent call last):
+    ...
+    klump.errors.InvalidArgumentError: t=-1 must be a whole number, 0 or more
+    """
+    if is_integer(value) and least <= value and (most is None or value <= most):
+        return int(value)
+    limits = f", {least:,} or more" if most is None else f" between {least:,} and {most:,}"
+    raise InvalidArgumentError(f"{name}={value!r} must be a whole number{limits}")
+
+
+def check_number(name: str, value: Any, least: float = 0.0, most: float = np.inf) -> float:
+    """Return a finite number within limits as a float.
+
+    >>> check_number("tolerance", 1, most=1.0)
+    1.0
+    """
+    if is_number(value) and least <= value <= most and value < np.inf:
+        return float(value)
+    limits = (
+        f"finite number, {least:g} or more" if most == np.inf else f"number between {least:g} and {most:g}"
+    )
+    raise InvalidArgumentError(f"{name}={value!r} must be a {limits}")
+
+
+def check_beta(beta: Any) -> float:
+    """Return beta as a float in [0, 1]."""
+    try:
+        value = float(beta)
+    except (TypeError, ValueError) as error:
+        raise InvalidArgumentError(f"beta={beta!r} is not a number") from error
+    if not 0.0 <= value <= 1.0:
+        raise InvalidArgumentError(
+            f"beta={beta!r} must lie between 0 (lumpability) and 1 (information bottleneck)"
+        )
+    return value
+
+
+def check_betas(betas: Any) -> list[float]:
+    """Return several betas as floats in [0, 1]."""
+    if isinstance(betas, str) or not isinstance(betas, Iterable):
+        raise InvalidArgumentError(
+            f"betas={betas!r} must be a sequence of numbers between 0 and 1, like [1, 0.5, 0]"
+        )
+    checked = [check_beta(beta) for beta in betas]
+    if not checked:
+        raise InvalidArgumentError("betas is empty; give at least one beta between 0 and 1")
+    return checked
+
+
+def check_gamma(gamma: Any) -> float:
+    """Return gamma as a finite float, 0 or more."""
+    try:
+        value = float(gamma)
+    except (TypeError, ValueError) as error:
+        raise InvalidArgumentError(f"gamma={gamma!r} is not a number") from error
+    if not 0.0 <= value < np.inf:
+        raise InvalidArgumentError(
+            f"gamma={gamma!r} must be a finite number, 0 (generated information has no weight) or more"
+        )
+    return value
+
+
+def check_groups(value: Any, most: int, of_what: str, name: str = "n_states") -> int:
+    """Return a number of groups as an int, at most the number of what is grouped."""
+    if not is_integer(value):
+        raise InvalidArgumentError(f"{name}={value!r} must be a whole number of groups")
+    if not 1 <= value <= most:
+        raise InvalidArgumentError(f"{name}={value} must lie between 1 and the {most} {of_what}")
+    return int(value)
+
+
+def check_seed(random_state: Any) -> int:
+    """Return a seed that can be written down, from a seed, a generator or None."""
+    if random_state is None:
+        return int(np.random.SeedSequence().generate_state(1)[0])
+    if is_integer(random_state) and random_state >= 0:
+        return int(random_state)
+    if isinstance(random_state, np.random.Generator):
+        return int(random_state.integers(2**32))
+    if isinstance(random_state, np.random.RandomState):
+        return int(random_state.randint(2**31))
+    raise InvalidArgumentError(f"random_state={random_state!r} is not a seed; pass a whole number, 0 or more")
+
+
+def check_jobs(n_jobs: Any) -> int | None:
+    """Return a number of workers as joblib takes it."""
+    if n_jobs is None:
+        return None
+    if not is_integer(n_jobs) or n_jobs == 0:
+        raise InvalidArgumentError(
+            f"n_jobs={n_jobs!r} must be a number of workers, or -1 for one on each core"
+        )
+    return int(n_jobs)
+
+
+def check_step(step: Any) -> float:
+    """Return the step of beta in annealing."""
+    return check_number("step", step, _LEAST_STEP, 1.0)
+
+
+def check_progress(progress: Any, arguments: str) -> None:
+    """Insist on a function, or None."""
+    if progress is not None and not callable(progress):
+        raise InvalidArgumentError(f"progress={progress!r} must be a function of ({arguments})")
