@@ -106,7 +106,9 @@ def test_nearly_trivial_answers_say_so():
 def test_a_larger_beta_is_advised_where_beta_steers_the_method(method, beta, helps):
     P = np.full((4, 4), 0.25) + 0.2 * np.array([[1, -1, 0, 0], [-1, 1, 0, 0], [0, 0, 0, 0], [0, 0, 0, 0]])
     (note,) = Aggregation(MarkovChain(P), as_mapping([0, 0, 1, 1], 4), beta, method).notes
-    assert note.endswith(f"from step to step{f'; try a larger beta than {beta:g}' if helps else ''}")
+    small_gamma = ", or a small gamma, like 0.05" * (method == "auto")
+    advice = f"; try a larger beta than {beta:g}{small_gamma}" if helps else ""
+    assert note.endswith(f"from step to step{advice}")
 
 
 def test_names_that_would_be_misread_are_quoted():

@@ -283,7 +283,9 @@ class Aggregation:
             return f"; try {smaller_gamma}" + f" or {larger_beta}" * (self.beta < 1)
         if self.beta >= 1:
             return ""
-        small_gamma = ", or a small gamma, like 0.05" * (self.beta < 0.5 and self.map.labels is not None)
+        # With gamma the cheapest soft maps are trivial, too.
+        helps = self.beta < 0.5 and not self._found_by(lambda method: method.soft)
+        small_gamma = ", or a small gamma, like 0.05" * helps
         return f"; try {larger_beta}{small_gamma}"
 
     def _notes_on_lumping(self) -> Iterator[str]:
