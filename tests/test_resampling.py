@@ -346,7 +346,7 @@ def test_restricted_sequences():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("abcab",), "sequences make 1 piece, .*; pass block_length= to cut sequences"),
+        (("abcab",), "sequences make 1 piece, .*; pass block_length to cut sequences"),
         ((["abcab", "ab"], 7), "sequences hold no transition at lag=7"),
         ((["abcab", "ab"], 1, 0), "block_length=0 must be a whole number"),
     ],

@@ -38,7 +38,7 @@ def check_count(name: str, value: Any, least: int = 1, most: int | None = _MOST)
     if is_integer(value) and least <= value and (most is None or value <= most):
         return int(value)
     limits = f", {least:,} or more" if most is None else f" between {least:,} and {most:,}"
-    raise InvalidArgumentError(f"{name}={value!r} must be a whole number{limits}")
+    raise InvalidArgumentError(f"must be a whole number{limits}", argument=name, value=value)
 
 
 def check_number(name: str, value: Any, least: float = 0.0, most: float = np.inf) -> float:
@@ -52,7 +52,7 @@ def check_number(name: str, value: Any, least: float = 0.0, most: float = np.inf
     limits = (
         f"finite number, {least:g} or more" if most == np.inf else f"number between {least:g} and {most:g}"
     )
-    raise InvalidArgumentError(f"{name}={value!r} must be a {limits}")
+    raise InvalidArgumentError(f"must be a {limits}", argument=name, value=value)
 
 
 def check_beta(beta: Any) -> float:
@@ -60,10 +60,10 @@ def check_beta(beta: Any) -> float:
     try:
         value = float(beta)
     except (TypeError, ValueError) as error:
-        raise InvalidArgumentError(f"beta={beta!r} is not a number") from error
+        raise InvalidArgumentError("is not a number", argument="beta", value=beta) from error
     if not 0.0 <= value <= 1.0:
         raise InvalidArgumentError(
-            f"beta={beta!r} must lie between 0 (lumpability) and 1 (information bottleneck)"
+            "must lie between 0 (lumpability) and 1 (information bottleneck)", argument="beta", value=beta
         )
     return value
 
@@ -72,11 +72,13 @@ def check_betas(betas: Any) -> list[float]:
     """Return several betas as floats in [0, 1]."""
     if isinstance(betas, str) or not isinstance(betas, Iterable):
         raise InvalidArgumentError(
-            f"betas={betas!r} must be a sequence of numbers between 0 and 1, like [1, 0.5, 0]"
+            "must be a sequence of numbers between 0 and 1, like [1, 0.5, 0]", argument="betas", value=betas
         )
     checked = [check_beta(beta) for beta in betas]
     if not checked:
-        raise InvalidArgumentError("betas is empty; give at least one beta between 0 and 1")
+        raise InvalidArgumentError(
+            "is empty", argument="betas", remedy="give at least one beta between 0 and 1"
+        )
     return checked
 
 
@@ -85,10 +87,12 @@ def check_gamma(gamma: Any) -> float:
     try:
         value = float(gamma)
     except (TypeError, ValueError) as error:
-        raise InvalidArgumentError(f"gamma={gamma!r} is not a number") from error
+        raise InvalidArgumentError("is not a number", argument="gamma", value=gamma) from error
     if not 0.0 <= value < np.inf:
         raise InvalidArgumentError(
-            f"gamma={gamma!r} must be a finite number, 0 (generated information has no weight) or more"
+            "must be a finite number, 0 (generated information has no weight) or more",
+            argument="gamma",
+            value=gamma,
         )
     return value
 
@@ -96,9 +100,11 @@ def check_gamma(gamma: Any) -> float:
 def check_groups(value: Any, most: int, of_what: str, name: str = "n_states") -> int:
     """Return a number of groups as an int, at most the number of what is grouped."""
     if not is_integer(value):
-        raise InvalidArgumentError(f"{name}={value!r} must be a whole number of groups")
+        raise InvalidArgumentError("must be a whole number of groups", argument=name, value=value)
     if not 1 <= value <= most:
-        raise InvalidArgumentError(f"{name}={value} must lie between 1 and the {most} {of_what}")
+        raise InvalidArgumentError(
+            f"must lie between 1 and the {most} {of_what}", argument=name, value=int(value)
+        )
     return int(value)
 
 
@@ -112,7 +118,9 @@ def check_seed(random_state: Any) -> int:
         return int(random_state.integers(2**32))
     if isinstance(random_state, np.random.RandomState):
         return int(random_state.randint(2**31))
-    raise InvalidArgumentError(f"random_state={random_state!r} is not a seed; pass a whole number, 0 or more")
+    raise InvalidArgumentError(
+        "is not a seed", argument="random_state", value=random_state, remedy="pass a whole number, 0 or more"
+    )
 
 
 def check_jobs(n_jobs: Any) -> int | None:
@@ -121,7 +129,7 @@ def check_jobs(n_jobs: Any) -> int | None:
         return None
     if not is_integer(n_jobs) or n_jobs == 0:
         raise InvalidArgumentError(
-            f"n_jobs={n_jobs!r} must be a number of workers, or -1 for one on each core"
+            "must be a number of workers, or -1 for one per core", argument="n_jobs", value=n_jobs
         )
     return int(n_jobs)
 
@@ -134,4 +142,6 @@ def check_step(step: Any) -> float:
 def check_progress(progress: Any, arguments: str) -> None:
     """Insist on a function, or None."""
     if progress is not None and not callable(progress):
-        raise InvalidArgumentError(f"progress={progress!r} must be a function of ({arguments})")
+        raise InvalidArgumentError(
+            f"must be a function of ({arguments})", argument="progress", value=progress
+        )

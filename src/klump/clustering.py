@@ -15,7 +15,7 @@ from klump.aggregation.question import aggregate
 from klump.arguments import check_groups, is_integer
 from klump.chain import ChainLike, MarkovChain, as_chain
 from klump.chain.powers import STATES, product
-from klump.errors import InvalidArgumentError
+from klump.errors import InvalidArgumentError, Setting
 from klump.search.method import Progress
 
 if TYPE_CHECKING:
@@ -120,8 +120,10 @@ def cluster(
     chain = _walk(points, n_neighbors, walk)
     if not chain.is_irreducible:  # the similarity of points far apart is 0
         raise InvalidArgumentError(
-            f"n_neighbors={n_neighbors} sets a scale on which the points fall into {chain.classes.n_classes} clouds "
-            "that the walk never leaves; pass more neighbours, or walk='neighbors', which links clouds"
+            f"sets a scale on which the points fall into {chain.classes.n_classes} clouds that the walk never leaves",
+            argument="n_neighbors",
+            value=n_neighbors,
+            remedy=("pass more neighbours, or ", Setting("walk", "neighbors"), ", which links clouds"),
         )
     n_groups = check_groups(n_clusters, chain.n_states, "points", name="n_clusters")
     return aggregate(
@@ -159,12 +161,16 @@ def _steps(chain: MarkovChain, relaxation: Any) -> int:
         plateau = relaxation_curve(chain).plateau
         if plateau is None:
             raise InvalidArgumentError(
-                "relaxation='plateau': the walk between these points forgets without a pause, so there is no plateau; "
-                "pass a number of steps, or other n_neighbors"
+                "finds no plateau: the walk between these points forgets without a pause",
+                argument="relaxation",
+                value=relaxation,
+                remedy=("pass a number of steps, or other ", Setting("n_neighbors")),
             )
         return plateau
     if not is_integer(relaxation) or relaxation < 1:
-        raise InvalidArgumentError(f"relaxation={relaxation!r} must be a number of steps, 'plateau' or None")
+        raise InvalidArgumentError(
+            "must be a number of steps, 'plateau' or None", argument="relaxation", value=relaxation
+        )
     return int(relaxation)
 
 
@@ -194,8 +200,8 @@ def relaxation_curve(chain: ChainLike) -> RelaxationCurve:
     n, mu = chain.n_states, chain.stationary_distribution
     if n > STATES:
         raise InvalidArgumentError(
-            f"the chain has {n:,} states, but a relaxation curve needs dense powers: at most {STATES:,}; "
-            "take a sample, or set a number of steps"
+            f"the chain has {n:,} states, but a relaxation curve needs dense powers: at most {STATES:,}",
+            remedy="take a sample, or set a number of steps",
         )
     matrix = chain.transition_matrix
     matrix = np.asarray(matrix.toarray() if chain.is_sparse else matrix)

@@ -160,7 +160,7 @@ def test_only_exact_has_a_tolerance(klump_cli, die):
         ),
         (
             "-k 2 --initial-labels soft.npy",
-            "soft.npy: --initial-labels must be a deterministic map: pass one group for each state",
+            "soft.npy: --initial-labels must be a deterministic map; pass one group for each state",
         ),
         (
             "-k 2 --method agglomerative",

@@ -93,7 +93,7 @@ def test_units_and_what_the_numbers_are():
     agg = klump.Aggregation.from_labels(np.random.default_rng(0).dirichlet(np.ones(4), 4), [0, 0, 1, 1])
     simulated = agg.monte_carlo(4, 10)
     lines = list(map(unstyle, tables.guarantees(agg.guarantees, simulated, [0.5], 80)))
-    assert [line.split()[0] for line in lines if line.endswith("  bits a step")] == [
+    assert [line.split()[0] for line in lines if line.endswith("  bits per step")] == [
         "guarantees",
         "simulation",
     ]

@@ -111,7 +111,7 @@ def test_as_many_groups_as_there_are_leaves_at_most():
 def test_what_does_not_fit_in_memory_is_refused_at_once():
     n = 20_000
     ring = sparse.csr_array((np.ones(n), (np.arange(n) + 1) % n, np.arange(n + 1)), shape=(n, n))
-    with pytest.raises(klump.errors.InvalidArgumentError, match=r"11\.2 GB; pass initial="):
+    with pytest.raises(klump.errors.InvalidArgumentError, match=r"11\.2 GB; pass initial"):
         klump.aggregate(ring, 5, method="agglomerative")
 
 

@@ -171,7 +171,10 @@ class Aggregation:
     def bisimulation(self) -> Bisimulation:
         """How far the aggregated chain can stray from the original; for deterministic maps only."""
         if self.map.labels is None:
-            raise InvalidArgumentError("a bisimulation needs a deterministic map, but this one is stochastic")
+            raise InvalidArgumentError(
+                "a bisimulation needs a deterministic map, but this one is stochastic",
+                remedy="use guarantees, or harden()",
+            )
         return certify(
             self.original,
             self.map.labels,
@@ -338,7 +341,10 @@ class Aggregation:
         lifting = LIFTINGS.get(kind) if isinstance(kind, str) else None
         if lifting is None:
             raise InvalidArgumentError(
-                f"kind={kind!r} is not known; choose {' or '.join(map(repr, LIFTINGS))}"
+                "is not known",
+                argument="kind",
+                value=kind,
+                remedy=f"choose {' or '.join(map(repr, LIFTINGS))}",
             )
         mass = self.original.stationary_distribution if kind == "stationary" else self._weights
         matrix = lifting(self.original.transition_matrix, mass, self.map, self.chain.transition_matrix)
@@ -457,7 +463,10 @@ class AggregationPath(Sequence[Aggregation]):
             if abs(answer.beta - wanted) < 1e-9:
                 return answer
         raise InvalidArgumentError(
-            f"beta={beta!r} is not on this path; it has {', '.join(map(str, self.betas))}"
+            "is not on this path",
+            argument="beta",
+            value=beta,
+            remedy=f"it has {', '.join(map(str, self.betas))}",
         )
 
     def save(self, path: str | PathLike[str]) -> None:

@@ -143,19 +143,21 @@ class AggregationGrid:
     def __getitem__(self, cell: tuple[int, float]) -> Aggregation:
         if not isinstance(cell, tuple) or len(cell) != 2:
             raise InvalidArgumentError(
-                f"{cell!r} is no cell of a grid; ask for grid[n_states, beta], like "
-                f"grid[{self.n_states[0]}, {self.betas[0]:g}]"
+                f"{cell!r} is no cell of a grid",
+                remedy=f"ask for grid[n_states, beta], like grid[{self.n_states[0]}, {self.betas[0]:g}]",
             )
         n_states, wanted = cell[0], check_beta(cell[1])
         beta = next((beta for beta in self.betas if abs(beta - wanted) < _SAME), None)
         if beta is None or n_states not in self.n_states:
             raise InvalidArgumentError(
-                f"n_states={n_states!r}, beta={wanted:g} is not on this grid; it has n_states "
-                f"{', '.join(map(str, self.n_states))} and beta {', '.join(f'{beta:g}' for beta in self.betas)}"
+                f"n_states={n_states!r}, beta={wanted:g} is not on this grid",
+                remedy=f"it has n_states {', '.join(map(str, self.n_states))} and beta "
+                f"{', '.join(f'{beta:g}' for beta in self.betas)}",
             )
         if (n_states, beta) not in self._found:
             raise InvalidArgumentError(
-                f"n_states={n_states}, beta={beta:g} was not run before Ctrl-C; run the grid again, or aggregate"
+                f"n_states={n_states}, beta={beta:g} was not run before Ctrl-C",
+                remedy="run the grid again, or aggregate",
             )
         return self._found[n_states, beta]
 
@@ -286,10 +288,14 @@ def _checked_numbers(n_states: Any, most: int) -> tuple[int, ...]:
     if n_states is None:
         return tuple(number for number in _USUAL if number <= most) or (1,)
     if isinstance(n_states, str) or not isinstance(n_states, Iterable):
-        raise InvalidArgumentError(f"n_states={n_states!r} must be several whole numbers, like range(2, 11)")
+        raise InvalidArgumentError(
+            "must be several whole numbers, like range(2, 11)", argument="n_states", value=n_states
+        )
     numbers = tuple(dict.fromkeys(check_groups(number, most, "states of the chain") for number in n_states))
     if not numbers:
-        raise InvalidArgumentError("n_states is empty; give at least one number of groups")
+        raise InvalidArgumentError(
+            "is empty", argument="n_states", remedy="give at least one number of groups"
+        )
     return numbers
 
 

@@ -16,7 +16,7 @@ from klump import information
 from klump.aggregation.mapping import Mapping
 from klump.chain.rows import Matrix, row_blocks
 from klump.chain.validation import normalized_rows
-from klump.errors import InvalidArgumentError
+from klump.errors import InvalidArgumentError, Setting
 
 # Transitions of the largest pi-lifting: 400 MB of float64 values if it is dense, 600 MB with column indices.
 _LARGEST_LIFT = 50_000_000
@@ -33,8 +33,8 @@ def stationary_lifting(
     size = int(members @ ((between > 0.0) @ members)) if is_sparse else n * n
     if size > _LARGEST_LIFT:
         raise InvalidArgumentError(
-            f"lifting {n} states would store {size} transitions; use the aggregated chain, or lift with "
-            "kind='transition'"
+            f"lifting {n} states would store {size} transitions",
+            remedy=("use the aggregated chain, or lift with ", Setting("kind", "transition")),
         )
     return weights @ (between @ _within_groups(mass, mapping))
 

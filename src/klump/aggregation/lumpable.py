@@ -44,7 +44,9 @@ def is_lumpable(chain: ChainLike, labels: Any, tolerance: float = 1e-10) -> bool
     chain = as_chain(chain)
     mapping = as_mapping(labels, chain.n_states)
     if mapping.labels is None:
-        raise InvalidArgumentError("labels must be a deterministic map: one group for each state")
+        raise InvalidArgumentError(
+            "must be a deterministic map", argument="labels", remedy="pass one group for each state"
+        )
     tolerance = check_number("tolerance", tolerance, most=1.0)
     matrix = chain.transition_matrix
     if isinstance(matrix, sparse.csr_array) and folder_of(matrix) and mapping.n_groups <= _MOST_GROUPS:

@@ -25,6 +25,9 @@ def checked_numbered_method(method: Any) -> str:
     if METHODS[checked_method(method)].finds_number:
         others = ", ".join(names_of(lambda method: not method.finds_number))
         raise InvalidArgumentError(
-            f"method={method!r} finds the number of groups itself; choose one of {others}"
+            "finds the number of groups itself",
+            argument="method",
+            value=method,
+            remedy=f"choose one of {others}",
         )
     return str(method)

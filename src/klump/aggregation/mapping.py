@@ -59,11 +59,14 @@ def as_mapping(given: Any, n_states: int, *, allow_empty: bool = False) -> Mappi
         return _from_matrix(given, n_states)
     if not isinstance(given, Iterable) or isinstance(given, Set | Mappable):
         raise InvalidArgumentError(
-            f"labels must list the group of each state in order, but they are of type {type(given).__name__}"
+            f"must list the group of each state in order, but is of type {type(given).__name__}",
+            argument="labels",
         )
     values = list(given)
     if len(values) != n_states:
-        raise InvalidArgumentError(f"labels has {len(values)} entries, but the chain has {n_states} states")
+        raise InvalidArgumentError(
+            f"has {len(values)} entries, but the chain has {n_states} states", argument="labels"
+        )
     return _from_values(values, allow_empty=allow_empty)
 
 
@@ -87,23 +90,27 @@ def _from_values(values: list[Hashable], *, allow_empty: bool) -> Mapping:
         fraction = ~(np.isfinite(array) & (array == np.floor(array)) & (np.abs(array) < 2.0**53))
         if fraction.any():
             raise InvalidArgumentError(
-                f"labels must be whole numbers or names, but hold {array[fraction][0]}"
+                f"must be whole numbers or names, but holds {array[fraction][0]}", argument="labels"
             )
         array = array.astype(np.int64)
     if array.min() < 0:
         where = int(np.argmin(array))
-        raise InvalidArgumentError(f"labels has {array[where]} at state {where}; groups are numbered from 0")
+        raise InvalidArgumentError(
+            f"has {array[where]} at state {where}", argument="labels", remedy="number groups from 0"
+        )
     n_groups = int(array.max()) + 1
     if allow_empty and n_groups > len(array):
         raise InvalidArgumentError(
-            f"labels has {array.max()} at state {int(np.argmax(array))}; groups are numbered from 0, and there are at "
-            f"most as many as the {len(array)} states"
+            f"has {array.max()} at state {int(np.argmax(array))}",
+            argument="labels",
+            remedy=f"number groups from 0 to at most {len(array) - 1}, as there are {len(array)} states",
         )
     missing = np.setdiff1d(np.arange(min(n_groups, len(array) + 1)), array)
     if missing.size and not allow_empty:
         raise InvalidArgumentError(
-            f"labels leave group {missing[0]} empty ({n_groups} groups are numbered from 0); renumber them "
-            "with numpy.unique(labels, return_inverse=True)[1]"
+            f"leaves group {missing[0]} empty ({n_groups} groups are numbered from 0)",
+            argument="labels",
+            remedy="renumber them with numpy.unique(labels, return_inverse=True)[1]",
         )
     return from_labels(array, n_groups)
 
@@ -114,7 +121,9 @@ def _from_names(names: list[Hashable]) -> Mapping:
     try:
         labels = [numbers.setdefault(value, len(numbers)) for value in names]
     except TypeError as error:
-        raise InvalidArgumentError("labels must be hashable: numbers or names of groups") from error
+        raise InvalidArgumentError(
+            "must be hashable: numbers or names of groups", argument="labels"
+        ) from error
     return from_labels(np.array(labels), len(numbers))
 
 
@@ -134,10 +143,10 @@ def _from_matrix(given: Any, n_states: int) -> Mapping:
     sums = np.asarray(weights.sum(axis=1)).ravel()
     worst = int(np.argmax(np.abs(sums - 1.0)))
     if abs(sums[worst] - 1.0) > tolerance:
-        raise InvalidArgumentError(f"row {worst} of the map sums to {sums[worst]:.12g} instead of 1")
+        raise InvalidArgumentError(f"of the map sums to {sums[worst]:.12g} instead of 1", row=worst)
     empty = np.flatnonzero(np.asarray(weights.sum(axis=0)).ravel() == 0)
     if empty.size:
-        raise InvalidArgumentError(f"the map leaves group {empty[0]} empty; drop its column")
+        raise InvalidArgumentError(f"the map leaves group {empty[0]} empty", remedy="drop its column")
     # What rounding of the input left over must not show in the costs.
     weights.data /= np.repeat(sums, np.diff(weights.indptr))
     if weights.nnz == n_states and np.array_equal(np.diff(weights.indptr), np.ones(n_states)):

@@ -29,7 +29,7 @@ from klump.arguments import (
 )
 from klump.chain import ChainLike, MarkovChain, as_chain
 from klump.chain.wording import counted
-from klump.errors import InvalidArgumentError
+from klump.errors import InvalidArgumentError, Setting
 from klump.parallel import one_thread
 from klump.search.annealing import annealing_path
 from klump.search.method import Found, Labels, Progress, Task
@@ -136,15 +136,19 @@ def aggregate(
     traits = METHODS[checked_method(method)]
     if allow_empty and not traits.may_empty:
         raise InvalidArgumentError(
-            f"allow_empty=True is not for method={method!r}; pass it with one of the paper's algorithms: "
-            f"{', '.join(names_of(lambda method: method.may_empty))}"
+            ("is not for ", Setting("method", method)),
+            argument="allow_empty",
+            value=True,
+            remedy=f"choose one of the paper's algorithms: {', '.join(names_of(lambda method: method.may_empty))}",
         )
     if tolerance is None:
         tolerance = TOLERANCE
     elif not traits.takes_tolerance:
         raise InvalidArgumentError(
-            f"tolerance={tolerance!r} is not for method={method!r}; leave it out, or choose "
-            f"{', '.join(names_of(lambda method: method.takes_tolerance))}"
+            ("is not for ", Setting("method", method)),
+            argument="tolerance",
+            value=tolerance,
+            remedy=f"leave it out, or choose {', '.join(names_of(lambda method: method.takes_tolerance))}",
         )
     options = Options(
         n_init, random_state, n_jobs, initial, step, max_sweeps, allow_empty, progress, tolerance, gamma
@@ -245,8 +249,10 @@ class Options:
         gamma = check_gamma(self.gamma)
         if gamma > 0.0 and not METHODS[method].by_cost:
             raise InvalidArgumentError(
-                f"gamma={self.gamma!r} is not for method={method!r}, which does not minimise the cost; leave it out, "
-                f"or choose one of {', '.join(names_of(lambda method: method.by_cost))}"
+                ("is not for ", Setting("method", method), ", which does not minimise the cost"),
+                argument="gamma",
+                value=self.gamma,
+                remedy=f"leave it out, or choose one of {', '.join(names_of(lambda method: method.by_cost))}",
             )
         check_progress(self.progress, "done, total, best cost")
         return Task(
@@ -298,7 +304,9 @@ def versions() -> tuple[tuple[str, str], ...]:
 def checked_method(method: Any) -> str:
     """Insist on a method that there is."""
     if not isinstance(method, str) or method not in METHODS:
-        raise InvalidArgumentError(f"method={method!r} is not known; choose one of {', '.join(METHODS)}")
+        raise InvalidArgumentError(
+            "is not known", argument="method", value=method, remedy=f"choose one of {', '.join(METHODS)}"
+        )
     return method
 
 
@@ -306,12 +314,18 @@ def _checked_groups(n_states: Any, chain: MarkovChain, method: str) -> int:
     if METHODS[method].finds_number:
         if n_states is not None:
             raise InvalidArgumentError(
-                f"n_states={n_states!r} is not for method={method!r}, which finds the number of groups itself; "
-                "leave it out"
+                ("is not for ", Setting("method", method), ", which finds the number of groups itself"),
+                argument="n_states",
+                value=n_states,
+                remedy="leave it out",
             )
         return 1
     if n_states is None:
-        raise InvalidArgumentError(f"n_states is missing; say how many groups method={method!r} is to find")
+        raise InvalidArgumentError(
+            "is missing",
+            argument="n_states",
+            remedy=("say how many groups ", Setting("method", method), " is to find"),
+        )
     return check_groups(n_states, chain.n_states, "states of the chain")
 
 
@@ -322,14 +336,17 @@ def _checked_initial(
         return None
     mapping = as_mapping(initial, chain.n_states, allow_empty=allow_empty)
     if mapping.labels is None:
-        raise InvalidArgumentError("initial must be a deterministic map: pass one group for each state")
+        raise InvalidArgumentError(
+            "must be a deterministic map", argument="initial", remedy="pass one group for each state"
+        )
     traits = METHODS[method]
     if traits.finds_number or (traits.merges and mapping.n_groups >= n_groups):
         return mapping.labels
     if mapping.n_groups != n_groups and not (allow_empty and mapping.n_groups < n_groups):
         limit = "at least " if traits.merges else "at most " * allow_empty
         raise InvalidArgumentError(
-            f"initial has {counted(mapping.n_groups, 'group')}, but n_states={n_groups}; "
-            f"pass labels of {limit}{counted(n_groups, 'group')}"
+            (f"has {counted(mapping.n_groups, 'group')}, but ", Setting("n_states", n_groups)),
+            argument="initial",
+            remedy=f"pass labels of {limit}{counted(n_groups, 'group')}",
         )
     return mapping.labels

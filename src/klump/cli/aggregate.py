@@ -66,15 +66,14 @@ def _check_gamma(gamma: float, method: str) -> None:
 
 @contextmanager
 def _about_labels(path: str | None) -> Iterator[None]:
-    """Say --initial-labels, and name its file, where Python says initial; --initial is another option."""
+    """Let errors about ``initial`` name its option and its file: --initial is another option."""
     try:
         yield
     except InvalidArgumentError as error:
-        start = f"{path}: --initial-labels "
-        message = str(error).replace("initial=", "--initial-labels")
-        if message.startswith("initial "):
-            message = start + message.removeprefix("initial ")
-        raise InvalidArgumentError(message) from error
+        if error.argument == "initial":
+            error.file = path
+        error.rename("initial", "initial_labels")
+        raise
 
 
 @click.command("aggregate", cls=ChainCommand)

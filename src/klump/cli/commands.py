@@ -8,31 +8,18 @@ from typing import Any, cast
 
 import click
 
-from klump.errors import KlumpError
+from klump.errors import UNSET, KlumpError, Symbol
 
 # One module each, with a function `command`, in the order in which help lists them.
 COMMANDS = ("info", "aggregate", "path", "grid", "score", "compare", "convert", "reproduce")
 
 INTERRUPTED = 130  # what shells report for a program that Ctrl-C ended
 
-_OPTIONS = {
-    "normalize": "--normalize",
-    "restrict": "--restrict",
-    "restart": "--restart",
-    "initial": "--initial",
-    "n_states": "-k",
-    "beta": "--beta",
-    "gamma": "--gamma",
-    "step": "--step",
-    "max_sweeps": "--max-sweeps",
-    "allow_empty": "--allow-empty",
-    "betas": "--betas",
-    "method": "--method",
-    "n_init": "--n-init",
-    "random_state": "--seed",
-    "n_jobs": "--jobs",
-}
-_ARGUMENT = re.compile(rf"\b({'|'.join(_OPTIONS)})=('[^']*'|\[[^]]*\]|[\w.+-]*\w|)")
+# Options that are not called like the argument.
+_OPTIONS = {"n_states": "-k", "random_state": "--seed", "n_jobs": "--jobs"}
+# Arguments that messages of a single text mention.
+_MENTIONED = "normalize|restrict|restart|initial|n_states|beta|betas|method|n_init|random_state|n_jobs"
+_ARGUMENT = re.compile(rf"\b({_MENTIONED})=('[^']*'|\[[^]]*\]|[\w.+-]*\w|)")
 
 
 class LazyGroup(click.Group):
@@ -65,7 +52,7 @@ class PlainCommand(click.Command):
         try:
             return super().invoke(ctx)
         except KlumpError as error:
-            message = str(error)
+            message = error.render(spell_as_option)
         except MemoryError:
             message = "there is not enough memory for this chain"
         click.echo(f"klump: error: {self.explained(message, ctx)}", err=True)
@@ -103,7 +90,22 @@ def about_file(message: str, paths: list[str]) -> str:
 def _as_option(argument: re.Match[str]) -> str:
     name, value = argument.groups()
     if value in ("", "True"):
-        return _OPTIONS[name]
+        return spell_as_option(name, UNSET)
     if re.fullmatch(r"'[\w.-]+'", value):
         value = value[1:-1]
-    return f"{_OPTIONS[name]} {'P' if value == 'p' else value}"
+    return spell_as_option(name, Symbol("p") if value == "p" else Symbol(value))
+
+
+def spell_as_option(argument: str, value: Any) -> str:
+    """Write an argument and its value as an option of the command line.
+
+    >>> spell_as_option("n_states", 4), spell_as_option("allow_empty", True), spell_as_option("restart", Symbol("p"))
+    ('-k 4', '--allow-empty', '--restart P')
+    """
+    option = _OPTIONS.get(argument, f"--{argument.replace('_', '-')}")
+    if value is UNSET or value is True:
+        return option
+    if value == Symbol("p"):
+        return f"{option} P"
+    plain = value if isinstance(value, str) and re.fullmatch(r"[\w.-]+", value) else repr(value)
+    return f"{option} {plain}"

@@ -138,13 +138,13 @@ def guarantees(found: Guarantees, simulated: MonteCarlo, betas: Iterable[float],
     error = number(simulated.standard_error + simulated.bias)
     runs = f"from {counted(simulated.n_replicas, 'run')} of {counted(simulated.n_steps, 'step')}"
     return [
-        *map(title, _bracket("guarantees", ("at least", "at most", "gap"), "bits a step", width)),
+        *map(title, _bracket("guarantees", ("at least", "at most", "gap"), "bits per step", width)),
         *between("entropy rate", found.entropy_rate, f"H(Y), from blocks of {found.block_length}"),
         *between("divergence", found.divergence, "D(Y||Y~) = H(Y2|Y1) - H(Y)"),
         *between("redundancy rate", found.redundancy_rate, "R(Y) = H(Y1) - H(Y)"),
         *(line for beta in betas for line in between(f"delta at {beta:g}", found.delta(beta), _DELTA)),
         "",
-        *map(title, _bracket("simulation", ("about", "+-", ""), "bits a step", width)),
+        *map(title, _bracket("simulation", ("about", "+-", ""), "bits per step", width)),
         *_bracket("entropy rate", (number(simulated.entropy_rate), error, ""), runs, width),
         "+- is the standard error plus the possible bias",
     ]

@@ -191,7 +191,10 @@ class Comparison(Sequence[Row]):
             if row.name == name:
                 return row
         raise InvalidArgumentError(
-            f"name={name!r} was not compared; there are {', '.join(row.name for row in self.rows)}"
+            "was not compared",
+            argument="name",
+            value=name,
+            remedy=f"there are {', '.join(row.name for row in self.rows)}",
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -214,7 +217,7 @@ class Comparison(Sequence[Row]):
         try:
             import pandas
         except ImportError as error:
-            raise MissingPackageError("to_frame() needs pandas: pip install pandas") from error
+            raise MissingPackageError("to_frame() needs pandas", remedy="pip install pandas") from error
         return pandas.DataFrame([row.to_record() for row in self.rows])
 
     def plot(self, path: str | PathLike[str] | None = None) -> Figure:

@@ -94,7 +94,9 @@ def compare(
     there = [name for name in tools if OUTSIDE[name].installed]
     contestants = [*map(_own, own), *(_other(name, OUTSIDE[name]) for name in there)]
     if not contestants:
-        raise InvalidArgumentError("methods and outside leave nothing to compare; name at least one method")
+        raise InvalidArgumentError(
+            "methods and outside leave nothing to compare", remedy="name at least one method"
+        )
     # Facts that all methods need are not to be paid by the first one.
     _ = chain.stationary_distribution, chain.joint, chain.redundancy_rate
     rows = _run(contestants, task, progress)
@@ -116,12 +118,14 @@ def _chosen(argument: str, given: Any, known: Collection[str], default: list[str
         return default
     if isinstance(given, str) or not isinstance(given, Iterable):
         raise InvalidArgumentError(
-            f"{argument}={given!r} must be a list of names: some of {', '.join(known)}"
+            f"must be a list of names: some of {', '.join(known)}", argument=argument, value=given
         )
     names = list(given)
     unknown = [name for name in names if not isinstance(name, str) or name not in known]
     if unknown:
-        raise InvalidArgumentError(f"{argument} has {unknown[0]!r}; choose from {', '.join(known)}")
+        raise InvalidArgumentError(
+            f"has {unknown[0]!r}", argument=argument, remedy=f"choose from {', '.join(known)}"
+        )
     return list(dict.fromkeys(names))
 
 
@@ -270,10 +274,10 @@ class Stopwatch:
 
 
 def _in_one_line(reason: BaseException) -> str:
-    message = " ".join(str(reason).split())
     if isinstance(reason, KlumpError):
-        # A comparison has no initial map to pass.
-        return message.partition("; pass initial=")[0]
+        # Remedies are about arguments of the method, which a comparison does not pass on.
+        return " ".join(reason.render(with_remedy=False).split())
+    message = " ".join(str(reason).split())
     if isinstance(reason, SystemExit):
         return f"it left with sys.exit({message})"
     if isinstance(reason, MemoryError):

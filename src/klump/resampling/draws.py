@@ -82,7 +82,9 @@ def counted_chain(
     counts = getattr(counts, "count_matrix", counts)  # as deeptime's models have them
     if hasattr(counts, "transition_matrix"):
         raise InvalidArgumentError(
-            "counts is a chain, which no longer knows how much data it came from; pass the matrix of counts"
+            "is a chain, which no longer knows how much data it came from",
+            argument="counts",
+            remedy="pass the matrix of counts",
         )
     if states is None and hasattr(counts, "to_numpy") and hasattr(counts, "columns"):
         states = MarkovChain.from_counts(counts).states
@@ -113,11 +115,15 @@ def _refuse_probabilities(seen: sparse.csr_array) -> None:
     values = seen.data
     if values.size and values.min() < _LEAST_COUNT:
         raise InvalidArgumentError(
-            f"counts holds {values.min():g}, less than {_LEAST_COUNT:g} of an observation; pass numbers of transitions"
+            f"holds {values.min():g}, less than {_LEAST_COUNT:g} of an observation",
+            argument="counts",
+            remedy="pass numbers of transitions",
         )
     sums = np.asarray(seen.sum(axis=1)).ravel()
     if np.abs(sums - 1.0).max() < 1e-8 and not np.array_equal(values, np.floor(values)):
         raise InvalidArgumentError(
-            "counts looks like probabilities: every row sums to 1; how sure they are depends on how often each state "
-            "was seen, so pass the numbers of transitions"
+            "looks like probabilities: every row sums to 1, and how sure they are depends on how often each state was "
+            "seen",
+            argument="counts",
+            remedy="pass the numbers of transitions",
         )

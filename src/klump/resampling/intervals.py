@@ -105,7 +105,7 @@ class Posterior:
 def interval(samples: NDArray[np.float64], level: Any) -> Interval:
     """Cut off as many samples on both sides, so that one more sample would lie inside with that probability."""
     if not isinstance(level, int | float | np.floating) or not 0.0 < level < 1.0:
-        raise InvalidArgumentError(f"level={level!r} must lie between 0 and 1, like 0.95")
+        raise InvalidArgumentError("must lie between 0 and 1, like 0.95", argument="level", value=level)
     ends = [0.5 - level / 2.0, 0.5 + level / 2.0]
     # This kind of quantile does not make intervals of few samples too short, as long as they are not too few.
     lower, upper = np.quantile(samples, ends, axis=0, method="weibull")

@@ -15,7 +15,7 @@ from klump.aggregation.mapping import Mapping, as_mapping
 from klump.aggregation.question import Options, answered, searched
 from klump.arguments import check_beta, check_count, check_progress, check_seed
 from klump.chain import MarkovChain
-from klump.errors import InvalidArgumentError
+from klump.errors import InvalidArgumentError, Setting
 from klump.parallel import one_thread
 from klump.resampling.draws import Draws, counted_chain
 from klump.resampling.intervals import Posterior
@@ -250,8 +250,14 @@ def _check(n_samples: Any, n_groups: int, progress: Any) -> int:
     number = check_count("n_samples", n_samples)
     if number * n_groups**2 > _MOST_STORED:
         raise InvalidArgumentError(
-            f"n_samples={number} with {n_groups:,} groups would store {number * n_groups**2:,} numbers; "
-            f"pass n_samples={max(1, _MOST_STORED // n_groups**2)} or less, or use fewer groups"
+            f"with {n_groups:,} groups would store {number * n_groups**2:,} numbers",
+            argument="n_samples",
+            value=number,
+            remedy=(
+                "pass ",
+                Setting("n_samples", max(1, _MOST_STORED // n_groups**2)),
+                " or less, or use fewer groups",
+            ),
         )
     check_progress(progress, "done, total")
     return number

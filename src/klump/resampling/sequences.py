@@ -11,7 +11,7 @@ from scipy import sparse
 
 from klump.arguments import check_count
 from klump.chain.wording import counted
-from klump.errors import InvalidArgumentError
+from klump.errors import InvalidArgumentError, Setting
 from klump.sources.sequences import transitions
 
 # Up to here a dense table is small and faster, as for chains that are counted without remembering.
@@ -64,8 +64,13 @@ class SequenceCounts:
         pieces, piece = np.unique(seen.sequence * widest + block, return_inverse=True)
         if pieces.size < 2:
             raise InvalidArgumentError(
-                f"sequences make {counted(pieces.size, 'piece')}, but weights say something only of several; pass "
-                "block_length= to cut sequences, or the bare counts if transitions are independent"
+                f"make {counted(pieces.size, 'piece')}, but weights say something only of several",
+                argument="sequences",
+                remedy=(
+                    "pass ",
+                    Setting("block_length"),
+                    " to cut sequences, or the bare counts if transitions are independent",
+                ),
             )
         # Symbols of sequences that are too short for the lag are in no transition.
         used, ends = np.unique(np.concatenate([seen.source, seen.target]), return_inverse=True)

@@ -107,7 +107,9 @@ class Bootstrap:
         try:
             return self.estimate.original.states.index(state)
         except ValueError:
-            raise InvalidArgumentError(f"state={state!r} is not the name of a state of the chain") from None
+            raise InvalidArgumentError(
+                "is not the name of a state of the chain", argument="state", value=state
+            ) from None
 
     def transition_matrix_interval(self, level: float = 0.95) -> Interval:
         """Credible interval of each entry of the aggregated chain, for the estimate's groups."""

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from klump.chain import MarkovChain
-from klump.errors import InvalidArgumentError
+from klump.errors import InvalidArgumentError, Setting
 from klump.search.descent import cost_of, scored
 from klump.search.kernels.tables import Weights
 from klump.search.method import Found, Labels, Record, Task
@@ -94,8 +94,12 @@ def _check_room(chain: MarkovChain, count: int, weights: Weights) -> None:
     needed = count * (count * by_pair + chain.n_states * by_state)
     if needed > _ROOM:
         raise InvalidArgumentError(
-            f"merging {count:,} groups one by one would take {needed / 1e9:.1f} GB; pass initial= with at most a few "
-            "thousand groups, as another method finds them"
+            f"merging {count:,} groups one by one would take {needed / 1e9:.1f} GB",
+            remedy=(
+                "pass ",
+                Setting("initial"),
+                " with at most a few thousand groups, as another method finds them",
+            ),
         )
 
 
