@@ -11,6 +11,8 @@ from klump.errors import InvalidArgumentError
 
 # Counts above this are typing errors: a search would never end.
 _MOST = 1_000_000
+# Beyond this weight the other costs are rounding errors of the total.
+_LARGEST_GAMMA = 1e6
 # Smallest step of beta in annealing.
 _LEAST_STEP = 1e-4
 
@@ -83,14 +85,14 @@ def check_betas(betas: Any) -> list[float]:
 
 
 def check_gamma(gamma: Any) -> float:
-    """Return gamma as a finite float, 0 or more."""
+    """Return gamma as a float in [0, 1e6]."""
     try:
         value = float(gamma)
     except (TypeError, ValueError) as error:
         raise InvalidArgumentError("is not a number", argument="gamma", value=gamma) from error
-    if not 0.0 <= value < np.inf:
+    if not 0.0 <= value <= _LARGEST_GAMMA:
         raise InvalidArgumentError(
-            "must be a finite number, 0 (generated information has no weight) or more",
+            f"must lie between 0 (generated information has no weight) and {_LARGEST_GAMMA:,.0f}",
             argument="gamma",
             value=gamma,
         )

@@ -30,6 +30,7 @@ P = np.array([[0.5, 0.4, 0.1], [0.4, 0.5, 0.1], [0.05, 0.05, 0.9]])
 FACTS = {
     "beta": 0.3,
     "gamma": 0.2,
+    "n_asked": 4,
     "method": "annealing",
     "random_state": 7,
     "trace": (0.5, 1 / 3, 0.1),

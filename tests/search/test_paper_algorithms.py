@@ -105,13 +105,16 @@ def test_the_trace_at_beta_1_is_that_of_the_only_run_there():
 def test_a_start_with_empty_groups_needs_leave():
     P = chains.random_matrix("dense", 6, np.random.default_rng(0))
     ask = {"beta": 0.5, "method": "sequential"}
-    for start, words in (([0, 0, 2, 2, 2, 0], "empty"), ([0, 0, 1, 1, 1, 0], "initial has 2 groups")):
+    for start, words in (
+        ([0, 0, 2, 2, 2, 0], "initial leaves group 1 empty.*allow_empty=True"),
+        ([0, 0, 1, 1, 1, 0], "initial has 2 groups"),
+    ):
         with pytest.raises(klump.errors.InvalidArgumentError, match=words):
             klump.aggregate(P, 3, initial=start, **ask)
         assert klump.aggregate(P, 3, initial=start, allow_empty=True, **ask).n_states <= 3
     with pytest.raises(klump.errors.InvalidArgumentError, match=r"initial has 4 groups.*at most 3"):
         klump.aggregate(P, 3, initial=[0, 1, 2, 3, 0, 0], allow_empty=True, **ask)
-    with pytest.raises(klump.errors.InvalidArgumentError, match=r"labels has 1099511627776 at state 5"):
+    with pytest.raises(klump.errors.InvalidArgumentError, match=r"initial has 1099511627776 at state 5"):
         klump.aggregate(P, 3, initial=[0, 1, 2, 0, 0, 2**40], allow_empty=True, **ask)
 
 
@@ -187,3 +190,29 @@ def test_a_tie_moves_nothing():
     for beta in (0.0, 0.5, 1.0):
         answer = klump.aggregate(independent, 3, beta=beta, method="sequential", initial=start)
         assert answer.labels.tolist() == start
+
+
+@pytest.mark.parametrize("step", [0.05, 0.3, 1.0])
+def test_a_path_without_betas_is_the_schedule_of_algorithm_2(step):
+    chain = random_chain(8, kind="dense", random_state=2)
+    start = np.arange(8) % 3
+    path = klump.beta_path(chain, 3, step=step, initial=start, max_sweeps=1)
+    law = np.asarray(chain.transition_matrix), chain.stationary_distribution
+    theirs = algorithm_2(*law, start, 3, 0.0, step, 1, allow_empty=False)
+    assert path.betas == pytest.approx([beta for beta, _ in theirs], abs=1e-9)
+    assert all(
+        same_partition(answer.labels, labels) for answer, (_, labels) in zip(path, theirs, strict=True)
+    )
+    alone = klump.aggregate(chain, 3, beta=0, method="annealing", step=step, initial=start, max_sweeps=1)
+    assert alone.labels.tolist() == path[-1].labels.tolist() or same_partition(alone.labels, path[-1].labels)
+
+
+def test_a_note_says_that_groups_ran_empty(tmp_path):
+    chain, _ = block_chain((5, 5, 10), random_state=0)
+    ask = {"beta": 0.0, "method": "sequential", "n_init": 1, "random_state": 1}
+    answer = klump.aggregate(chain, 6, allow_empty=True, **ask)
+    (note,) = [note for note in answer.notes if note.kind == "empty"]
+    assert note == f"{6 - answer.n_states} groups of 6 ran empty, as allow_empty lets them"
+    answer.save(tmp_path / "answer.npz")
+    assert klump.load(tmp_path / "answer.npz").notes == answer.notes
+    assert all(note.kind != "empty" for note in klump.aggregate(chain, 6, **ask).notes)

@@ -20,6 +20,7 @@ from klump.aggregation.costs import (
 from klump.aggregation.lifting import LIFTINGS
 from klump.aggregation.lumpable import is_lumpable
 from klump.aggregation.mapping import Mapping, as_mapping, from_labels
+from klump.aggregation.notes import Note, notes_on
 from klump.arguments import check_beta, check_gamma, check_seed
 from klump.chain import ChainLike, MarkovChain, as_chain
 from klump.chain.wording import counted, shown
@@ -28,16 +29,13 @@ from klump.guarantees import Bisimulation, Guarantees, MonteCarlo, bracketed, ce
 from klump.guarantees.brackets import BUDGET, TOLERANCE
 from klump.search.deterministic_annealing import Split
 from klump.search.method import Record
-from klump.search.registry import METHODS, Method
+from klump.search.registry import METHODS
 from klump.search.soft import hardened
 
 if TYPE_CHECKING:
     from os import PathLike
 
     from klump.aggregation.tree import AggregationTree
-
-# Below this share of kept redundancy an answer is called nearly trivial.
-_TRIVIAL = 0.05
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,6 +74,8 @@ class Aggregation:
     """What the method recorded on its way, if its way is worth keeping."""
     gamma: float = 0.0
     """The weight of generated information in :attr:`cost`."""
+    n_asked: int | None = None
+    """The number of groups that was asked for, if groups were allowed to run empty."""
 
     @classmethod
     def from_labels(
@@ -117,11 +117,8 @@ class Aggregation:
     def _is_lumpable(self) -> bool:
         if self.map.labels is None:
             return False
-        return self._found_by(lambda method: method.lumps) or is_lumpable(self.original, self.map)
-
-    def _found_by(self, trait: Callable[[Method], bool]) -> bool:
-        """Whether one of klump's methods with this trait found the map."""
-        return self.method in METHODS and trait(METHODS[self.method])
+        found_as_lumping = self.method in METHODS and METHODS[self.method].lumps
+        return found_as_lumping or is_lumpable(self.original, self.map)
 
     @cached_property
     def chain(self) -> MarkovChain:
@@ -252,52 +249,9 @@ class Aggregation:
         return simulated(self.original, self.map.weights, n_replicas, n_steps, burn_in, seed, progress)
 
     @property
-    def notes(self) -> tuple[str, ...]:
-        """What a reader should know before using this answer."""
-        notes = list(self.original.applied)
-        if not self.original.is_irreducible:
-            notes.append(
-                "the chain is not irreducible: there are no stationary masses, hence no costs in bits"
-            )
-        if self.map.labels is None:
-            shared = int((np.diff(self.map.weights.indptr) > 1).sum())
-            notes.append(
-                f"soft: {shared} of {self.original.n_states} states belong to several groups; the most probable one "
-                "is shown as theirs"
-            )
-        if self._found_by(lambda method: method.lumps):
-            notes += self._notes_on_lumping()
-        elif self.n_states > 1 and self.original.is_irreducible and self.kept < _TRIVIAL:
-            notes.append(
-                f"nearly trivial: the groups keep only {self.kept:.1%} of what one step tells about the next, so the "
-                "aggregated chain is almost independent from step to step" + self._advice_against_triviality
-            )
-        if self.interrupted:
-            notes.append("interrupted: this is the best found until then")
-        return tuple(notes)
-
-    @property
-    def _advice_against_triviality(self) -> str:
-        if not self._found_by(lambda method: method.by_cost):
-            return ""
-        larger_beta = f"a larger beta than {self.beta:g}"
-        if self.gamma > 0.0:
-            smaller_gamma = f"a smaller gamma than {self.gamma:g}"
-            return f"; try {smaller_gamma}" + f" or {larger_beta}" * (self.beta < 1)
-        if self.beta >= 1:
-            return ""
-        # With gamma the cheapest soft maps are trivial, too.
-        helps = self.beta < 0.5 and not self._found_by(lambda method: method.soft)
-        small_gamma = ", or a small gamma, like 0.05" * helps
-        return f"; try {larger_beta}{small_gamma}"
-
-    def _notes_on_lumping(self) -> Iterator[str]:
-        if self.n_states == 1:
-            yield (
-                "trivial: one group of all states is always an exact lumping; start from labels that must stay apart"
-            )
-        elif self.n_states == self.original.n_states:
-            yield "nothing can be lumped: every group is a single state"
+    def notes(self) -> tuple[Note, ...]:
+        """What a reader should know before using this answer: sentences, each with a ``kind``."""
+        return tuple(notes_on(self))
 
     def lift(self, kind: str = "stationary") -> MarkovChain:
         """Expand the aggregated chain Q to a chain on the original states.

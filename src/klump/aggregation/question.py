@@ -31,7 +31,7 @@ from klump.chain import ChainLike, MarkovChain, as_chain
 from klump.chain.wording import counted
 from klump.errors import InvalidArgumentError, Setting
 from klump.parallel import one_thread
-from klump.search.annealing import annealing_path
+from klump.search.annealing import annealing_path, schedule
 from klump.search.method import Found, Labels, Progress, Task
 from klump.search.registry import METHODS, names_of
 
@@ -193,10 +193,10 @@ def beta_path(
 ) -> AggregationPath:
     """Anneal once (Algorithm 2) and keep the aggregation at each beta.
 
-    The parameters are those of :func:`aggregate`; ``betas`` are sorted downwards and default to 1, 0.9, ..., 0.
-    Between them the run also stops at 1, 1 - ``step``, 1 - 2 ``step``, ... If all betas are among these, each answer
-    is the one that ``method="annealing"`` finds for that beta. Groups keep their numbers along the path; with
-    ``allow_empty``, those that run empty have the highest ones.
+    The parameters are those of :func:`aggregate`; ``betas`` are sorted downwards and default to the schedule of
+    Algorithm 2: 1, 1 - ``step``, 1 - 2 ``step``, ..., 0. Between betas that are given the run also stops at these. If
+    all betas are among them, each answer is the one that ``method="annealing"`` finds for that beta. Groups keep their
+    numbers along the path; with ``allow_empty``, those that run empty have the highest ones.
 
     Examples
     --------
@@ -205,7 +205,7 @@ def beta_path(
     [[(0, 1), (2, 3)], [(0, 1), (2, 3)]]
     """
     chain = as_chain(chain)
-    wanted = [1.0 - 0.1 * i for i in range(10)] + [0.0] if betas is None else check_betas(betas)
+    wanted = schedule([0.0], check_step(step)) if betas is None else check_betas(betas)
     wanted = sorted({round(beta, 12) for beta in wanted}, reverse=True)
     options = Options(
         n_init, random_state, n_jobs, initial, step, max_sweeps, allow_empty, progress, gamma=gamma
@@ -291,6 +291,7 @@ def _answer(task: Task, found: Found, method: str, beta: float, mapping: Mapping
         versions(),
         found.record,
         task.gamma,
+        task.n_groups if task.allow_empty else None,
     )
 
 
@@ -334,12 +335,24 @@ def _checked_initial(
 ) -> Labels | None:
     if initial is None:
         return None
-    mapping = as_mapping(initial, chain.n_states, allow_empty=allow_empty)
+    try:
+        mapping = as_mapping(initial, chain.n_states, allow_empty=True)
+    except InvalidArgumentError as error:
+        error.rename("labels", "initial")
+        raise
     if mapping.labels is None:
         raise InvalidArgumentError(
             "must be a deterministic map", argument="initial", remedy="pass one group for each state"
         )
     traits = METHODS[method]
+    size = np.bincount(mapping.labels, minlength=mapping.n_groups)
+    if not allow_empty and not size.all():
+        renumber = "renumber them with numpy.unique(labels, return_inverse=True)[1]"
+        raise InvalidArgumentError(
+            f"leaves group {int(np.argmin(size))} empty ({mapping.n_groups} groups are numbered from 0)",
+            argument="initial",
+            remedy=(renumber, ", or pass ", Setting("allow_empty", True)) if traits.may_empty else renumber,
+        )
     if traits.finds_number or (traits.merges and mapping.n_groups >= n_groups):
         return mapping.labels
     if mapping.n_groups != n_groups and not (allow_empty and mapping.n_groups < n_groups):

@@ -188,6 +188,7 @@ def _facts(answer: Aggregation) -> dict[str, Any]:
     return {
         "beta": float(answer.beta),
         "gamma": float(answer.gamma),
+        "n_asked": answer.n_asked,
         "method": str(answer.method),
         "random_state": _encoded(answer.random_state),
         "trace": [_encoded(float(cost)) for cost in answer.trace],
@@ -388,7 +389,12 @@ def _aggregation(entries: _Entries, facts: dict[str, Any], number: int, chain: M
         made_with=tuple((str(name), str(version)) for name, version in facts["made_with"].items()),
         record=_record(entries, facts.get("record"), number),
         gamma=check_gamma(facts.get("gamma", 0.0)),
+        n_asked=_number_or_none(facts.get("n_asked")),
     )
+
+
+def _number_or_none(value: Any) -> int | None:
+    return None if value is None else int(value)
 
 
 def _map(entries: _Entries, number: int, n_states: int, n_groups: int) -> Mapping:

@@ -42,7 +42,7 @@ def _numbers(ctx: click.Context, param: click.Parameter, value: str | None) -> l
     "--betas",
     metavar="B,B,...",
     callback=_numbers,
-    help="Values of beta, falling.  [default: 1,0.9,...,0]",
+    help="Values of beta, falling.  [default: 1, 1 - D, 1 - 2 D, ..., 0 with the step D]",
 )
 @gamma_option
 @published_options

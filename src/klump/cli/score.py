@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 @click.option(
     "--horizon",
     metavar="T",
-    type=click.IntRange(0),
+    type=click.IntRange(0, 2**63 - 1),
     help="Bound the total variation between the laws of T + 1 successive groups of the original and the aggregated "
     "chain: from any start, and with --guarantees for stationary chains.",
 )

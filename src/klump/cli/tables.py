@@ -170,7 +170,7 @@ def notes(agg: Aggregation, width: int) -> list[str]:
     return [
         line
         for text in agg.notes
-        if text not in agg.original.applied
+        if text.kind != "applied"
         for line in textwrap.wrap(f"note: {text}", width, subsequent_indent="      ", break_on_hyphens=False)
     ]
 

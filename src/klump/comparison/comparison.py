@@ -67,6 +67,11 @@ class Row:
         return None if self.aggregation is None else self.aggregation.costs
 
     @property
+    def gamma(self) -> float:
+        """The weight of generated information in the cost."""
+        return 0.0 if self.aggregation is None else self.aggregation.gamma
+
+    @property
     def cost(self) -> float | None:
         """The cost at the comparison's beta and gamma, in bits."""
         return None if self.aggregation is None else self.aggregation.cost

@@ -14,7 +14,7 @@ WIDTH = 100
 # Smaller numbers are what rounding leaves of zero.
 _ROUNDING = 1e-12
 # Left out, in this order, where there is no room: the cost and what is kept say most.
-_DISPENSABLE = ("bottl.", "predict.", "lumpab.", "epsilon", "seconds")
+_DISPENSABLE = ("bottl.", "generat.", "predict.", "lumpab.", "epsilon", "seconds")
 _MARKS = {
     "*": "a soft map: states may belong to several groups, so it can be cheaper than every partition; no epsilon",
     "!": "interrupted: the best found until then",
@@ -72,10 +72,12 @@ def _reason(row: Row, first: int, width: int) -> list[str]:
 def _columns(rows: list[Row], first: int, width: int) -> list[str]:
     """Align names to the left and numbers to the right, as many columns as fit."""
     numbers = [_cells(row) for row in rows]
-    columns = {name: [cells[name] for cells in numbers] for name in _HEADER}
+    # Generated information is of interest where it has a weight.
+    header = [name for name in _HEADER if name != "generat." or any(row.gamma > 0.0 for row in rows)]
+    columns = {name: [cells[name] for cells in numbers] for name in header}
     widths = {name: max(map(len, (name, *column))) for name, column in columns.items()}
     for name in _DISPENSABLE:
-        if first + sum(2 + w for w in widths.values()) > width:
+        if name in columns and first + sum(2 + w for w in widths.values()) > width:
             del columns[name], widths[name]
     start = [f"{name:<{first}}" for name in ("method", *(row.name + _mark(row) for row in rows))]
     aligned = [[f"{cell:>{widths[name]}}" for cell in (name, *column)] for name, column in columns.items()]
@@ -89,8 +91,8 @@ def remarks(compared: Comparison, width: int = WIDTH) -> list[str]:
     best = None if compared.best is None else compared.best.aggregation
     if best is not None:
         # What was done to the chain, and what a mark has said.
-        known = (*compared.original.applied, *(note for note in best.notes if note.startswith("interrupted")))
-        found += [f"{best.method}: {note}" for note in best.notes if note not in known]
+        known = ("applied", "interrupted")
+        found += [f"{best.method}: {note}" for note in best.notes if note.kind not in known]
     packages = dict.fromkeys((row.package, row.version) for row in compared if row.kind == "outside")
     if packages:
         found.append(f"outside: {', '.join(f'{name} {version}' for name, version in packages)}")
@@ -126,7 +128,7 @@ def _mark(row: Row) -> str:
     return "*" * row.soft + "!" * row.interrupted
 
 
-_HEADER = ("groups", "cost", "lumpab.", "predict.", "bottl.", "kept", "epsilon", "seconds")
+_HEADER = ("groups", "cost", "lumpab.", "predict.", "bottl.", "generat.", "kept", "epsilon", "seconds")
 
 
 def _cells(row: Row) -> dict[str, str]:
@@ -134,6 +136,6 @@ def _cells(row: Row) -> dict[str, str]:
     assert agg is not None
     costs = agg.costs
     epsilon = "-" if row.epsilon is None else bits(row.epsilon)
-    shown = map(bits, (agg.cost, costs.lumpability, costs.predictability, costs.bottleneck))
+    shown = map(bits, (agg.cost, costs.lumpability, costs.predictability, costs.bottleneck, costs.generated))
     found = (str(row.n_states), *shown, f"{100 * costs.kept:.1f} %", epsilon, duration(row.seconds))
     return dict(zip(_HEADER, found, strict=True))

@@ -8,10 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from klump.arguments import check_count
 from klump.chain import MarkovChain
 from klump.chain.validation import Matrix
-from klump.guarantees.horizons import over_steps
+from klump.guarantees.horizons import check_steps, over_steps
 
 
 @dataclass(frozen=True)
@@ -40,7 +39,7 @@ class Bisimulation:
         aggregated one starts with that of its groups. :meth:`Guarantees.horizon` is for stationary chains, and much
         smaller if the states that behave unlike their group are rare.
         """
-        return over_steps(self.epsilon, check_count("t", t, least=0, most=None))
+        return over_steps(self.epsilon, check_steps(t))
 
 
 def certify(

@@ -18,10 +18,10 @@ from dataclasses import dataclass
 from scipy import sparse
 
 from klump import information
-from klump.arguments import check_count, check_number
+from klump.arguments import check_number
 from klump.chain import MarkovChain
 from klump.guarantees.entropy_rate import Block, blocks, observe
-from klump.guarantees.horizons import from_divergence, one_step, over_steps
+from klump.guarantees.horizons import check_steps, from_divergence, one_step, over_steps
 from klump.parallel import one_thread
 
 TOLERANCE = 1e-6
@@ -104,7 +104,7 @@ class Guarantees:
         >>> round(answer.bisimulation.horizon(100), 4)
         0.9959
         """
-        steps = check_count("t", t, least=0, most=None)
+        steps = check_steps(t)
         known = len(self.path_variations) - 1
         if steps <= known:
             return self.path_variations[steps]

@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
 from klump import information
+from klump.arguments import check_count
 from klump.chain.rows import row_blocks
 from klump.guarantees.entropy_rate import Observed
 
+# Largest number of steps: what 64 bits hold.
+LARGEST_TIME = 2**63 - 1
 # Nats per bit.
 _NATS = math.log(2.0)
+
+
+def check_steps(t: Any) -> int:
+    """Return a number of steps as an int, 0 or more."""
+    return check_count("t", t, least=0, most=LARGEST_TIME)
 
 
 def over_steps(epsilon: float, t: int) -> float:

@@ -1,0 +1,90 @@
+"""Notes: facts that a reader should know before using an answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Literal, get_args
+
+import numpy as np
+
+from klump.chain.wording import counted
+from klump.search.registry import METHODS, Method
+
+if TYPE_CHECKING:
+    from klump.aggregation.aggregation import Aggregation
+
+Kind = Literal["applied", "reducible", "soft", "empty", "lumping", "trivial", "interrupted"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
+
+# Share of the redundancy I(X1;X2) below which an answer is called nearly trivial.
+_TRIVIAL = 0.05
+
+
+class Note(str):
+    """A sentence, and what it is about: one of ``KINDS``."""
+
+    __slots__ = ("kind",)
+
+    def __new__(cls, text: str, kind: Kind) -> Note:
+        """Make a sentence of some kind."""
+        note = super().__new__(cls, text)
+        note.kind = kind
+        return note
+
+    kind: Kind
+
+    def __reduce__(self) -> tuple[type[Note], tuple[str, Kind]]:
+        return Note, (str(self), self.kind)
+
+
+def notes_on(answer: Aggregation) -> Iterator[Note]:
+    """List what was applied to the chain, what the map is, what it keeps, and whether the search ended early."""
+    chain, method = answer.original, METHODS.get(answer.method)
+    for change in chain.applied:
+        yield Note(change, "applied")
+    if not chain.is_irreducible:
+        text = "the chain is not irreducible: there are no stationary masses, hence no costs in bits"
+        yield Note(text, "reducible")
+    if answer.map.labels is None:
+        shared = int((np.diff(answer.map.weights.indptr) > 1).sum())
+        yield Note(
+            f"soft: {shared} of {chain.n_states} states belong to several groups; the most probable one is shown as "
+            "theirs",
+            "soft",
+        )
+    if answer.n_asked is not None and answer.n_states < answer.n_asked:
+        empty = counted(answer.n_asked - answer.n_states, "group")
+        yield Note(f"{empty} of {answer.n_asked} ran empty, as allow_empty lets them", "empty")
+    if method is not None and method.lumps:
+        yield from _notes_on_lumping(answer)
+    elif answer.n_states > 1 and chain.is_irreducible and answer.kept < _TRIVIAL:
+        yield Note(
+            f"nearly trivial: the groups keep only {answer.kept:.1%} of what one step tells about the next, so the "
+            f"aggregated chain is almost independent from step to step{_advice(answer, method)}",
+            "trivial",
+        )
+    if answer.interrupted:
+        yield Note("interrupted: this is the best found until then", "interrupted")
+
+
+def _notes_on_lumping(answer: Aggregation) -> Iterator[Note]:
+    if answer.n_states == 1:
+        text = "trivial: one group of all states is always an exact lumping; start from labels that must stay apart"
+        yield Note(text, "lumping")
+    elif answer.n_states == answer.original.n_states:
+        yield Note("nothing can be lumped: every group is a single state", "lumping")
+
+
+def _advice(answer: Aggregation, method: Method | None) -> str:
+    """What a method that minimises the cost could be asked instead."""
+    if method is None or not method.by_cost:
+        return ""
+    larger_beta = f"a larger beta than {answer.beta:g}"
+    if answer.gamma > 0.0:
+        smaller_gamma = f"a smaller gamma than {answer.gamma:g}"
+        return f"; try {smaller_gamma}" + f" or {larger_beta}" * (answer.beta < 1)
+    if answer.beta >= 1:
+        return ""
+    # With gamma the cheapest soft maps are trivial, too.
+    small_gamma = ", or a small gamma, like 0.05" * (answer.beta < 0.5 and not method.soft)
+    return f"; try {larger_beta}{small_gamma}"
