@@ -119,7 +119,8 @@ def load(path: str | os.PathLike[str]) -> Saved:
     2 states in 2 groups, beta = 0.8, given
       0.7500  0
       0.2500  1
-    cost 0.000000 bits (lumpability 0.000000, predictability 0.000000, bottleneck 0.000000); kept 100.0%
+    cost 0.000000 bits (lumpability 0.000000, predictability 0.000000, bottleneck 0.000000, generated 0.000000);
+    kept 100.0%
     """
     try:
         with _opened(path) as entries:

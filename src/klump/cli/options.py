@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import wraps
 from pathlib import Path
@@ -99,9 +100,16 @@ def gamma_option(function: Function) -> Function:
         default=0.0,
         show_default=True,
         metavar="G",
+        callback=_not_nan,
         help="Add G times the loss of generated information, H(X2|X1) - H(Y2|X1), to the cost.",
     )
     return option(function)
+
+
+def _not_nan(ctx: click.Context, param: click.Parameter, value: float) -> float:
+    if math.isnan(value):
+        raise click.BadParameter("nan is not a number")
+    return value
 
 
 _PUBLISHED = (
