@@ -38,8 +38,8 @@ def run(settings):
     found = run_pieces("slow", piece, [(number,) for number in range(8)], settings)
     return Result("slow", "Slow", (), (), data={"found": found})
 
-sys.modules["klump.experiments.slow"] = ModuleType("slow")
-sys.modules["klump.experiments.slow"].run = run
+sys.modules["klump.experiments.slow_report"] = ModuleType("slow")
+sys.modules["klump.experiments.slow_report"].run = run
 experiments.EXPERIMENTS = {"slow": "takes for ever"}
 main(sys.argv[1:], prog_name="klump")
 """
@@ -87,7 +87,7 @@ def folder(tmp_path, monkeypatch):
     for name, run in (("two_words", other), ("quick", quick)):
         module = ModuleType(name)
         module.run = run
-        monkeypatch.setitem(sys.modules, f"klump.experiments.{name}", module)
+        monkeypatch.setitem(sys.modules, f"klump.experiments.{name}_report", module)
     with joblib.parallel_config("threading"):
         yield tmp_path
 

@@ -6,8 +6,8 @@ from importlib import resources
 
 import pytest
 
-from klump.experiments.page import OUTCOMES, number, page, write
-from klump.experiments.result import Marked, Picture, Result, Table, Verdict
+from klump.experiments.page import number, page, write
+from klump.experiments.result import OUTCOMES, Marked, Picture, Result, Table, Verdict
 
 VOID = {"meta", "img", "br", "link"}
 FACTS = {"seed": "7", "trials": "2 <few>", "run it again": "`klump reproduce --seed 7`"}

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from klump import aggregate
-from klump.experiments import Settings, quasi_lumpable
+from klump.experiments import Settings, quasi_lumpable, quasi_lumpable_report, quasi_lumpable_verdicts
 from klump.experiments.quasi_lumpable import ALPHAS, BETAS, EPSILONS, Comparison, Curve, Trials
 from klump.experiments.result import Sample
 
@@ -27,7 +27,7 @@ def result():
     """Ten chains as published, two of them by default."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(quasi_lumpable.SEARCHES, "default", quick_default)
-        return quasi_lumpable.run(Settings(trials=10, seed=SEED))
+        return quasi_lumpable_report.run(Settings(trials=10, seed=SEED))
 
 
 def invented(trials, default):
@@ -46,8 +46,8 @@ def invented(trials, default):
         }
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(quasi_lumpable, "run_trials", runs)
-        return quasi_lumpable.run(Settings(trials=trials))
+        patch.setattr(quasi_lumpable_report, "run_trials", runs)
+        return quasi_lumpable_report.run(Settings(trials=trials))
 
 
 def test_the_papers_numbers_are_198_points_over_the_betas_of_the_experiment():
@@ -121,10 +121,10 @@ def test_an_ari_whose_band_spans_0_to_1_is_undecided():
     wide = (Sample(0.5, 0.5, 12),) * 11
     curve = Curve("ARI4", "", "ari", True, 0.4, 0.0, (Sample(0.5, 0.5, 250),) * 11, wide, wide)
     cost = dataclasses.replace(curve, panel="C4", quantity="cost")
-    for verdicts in (quasi_lumpable.published_verdicts, quasi_lumpable.default_verdicts):
+    for verdicts in (quasi_lumpable_verdicts.published_verdicts, quasi_lumpable_verdicts.default_verdicts):
         assert {verdict.outcome for verdict in verdicts((curve,))} == {"undecided"}
         assert {verdict.outcome for verdict in verdicts((cost,))} == {"agrees"}
-    (verdict,) = quasi_lumpable.recovery_verdicts((curve,))
+    (verdict,) = quasi_lumpable_verdicts.recovery_verdicts((curve,))
     assert verdict.outcome == "undecided"
 
 
@@ -167,7 +167,7 @@ def test_the_default_is_compared_on_the_chains_that_it_has_seen():
 
 def test_a_lower_ari_than_the_papers_is_a_difference_with_a_reason():
     paper, default = (Sample(0.9, 0.1, 250),) * 11, (Sample(0.2, 0.1, 50),) * 11
-    verdicts = quasi_lumpable.default_verdicts(
+    verdicts = quasi_lumpable_verdicts.default_verdicts(
         (Curve("ARI4", "", "ari", True, 0.4, 0.0, paper, paper, default),)
     )
     assert [verdict.outcome for verdict in verdicts] == ["differs"] * 11
@@ -189,13 +189,13 @@ def comparison(change):
     [(0.0, "agrees"), (1e-12, "agrees"), (-0.01, "better"), (0.01, "differs")],
 )
 def test_costs_are_judged_on_the_same_chains(change, outcome):
-    assert quasi_lumpable.cost_verdict(comparison(change)).outcome == outcome
+    assert quasi_lumpable_verdicts.cost_verdict(comparison(change)).outcome == outcome
 
 
 def test_one_beta_with_a_higher_mean_cost_is_a_difference():
     change = np.full(11, -0.01)
     change[3] = 1e-6
-    verdict = quasi_lumpable.cost_verdict(comparison(change))
+    verdict = quasi_lumpable_verdicts.cost_verdict(comparison(change))
     assert verdict.outcome == "differs"
     assert "lower at 10 betas, higher at 1 and equal" in verdict.reason
 
@@ -204,7 +204,7 @@ def test_one_beta_with_a_higher_mean_cost_is_a_difference():
 def test_what_is_demanded_of_the_default(found, outcome):
     paper, default = ((Sample(mean, 0.1, 250),) * 11 for mean in (0.95, found))
     curve = Curve("ARI4", "", "ari", True, 0.4, 0.0, paper, paper, default)
-    verdict = quasi_lumpable.demanded_verdict((curve,))
+    verdict = quasi_lumpable_verdicts.demanded_verdict((curve,))
     assert verdict.outcome == outcome
     assert ("0.0100 short" in verdict.reason) == (outcome == "differs")
 
@@ -215,7 +215,7 @@ def test_the_best_beta_of_the_default_is_judged_against_the_papers_best():
     )
     for default, outcome in ((paper, "agrees"), (worse, "differs"), (better, "better")):
         curve = Curve("ARI4", "", "ari", True, 0.4, 0.0, paper, paper, default)
-        (verdict,) = quasi_lumpable.recovery_verdicts((curve,))
+        (verdict,) = quasi_lumpable_verdicts.recovery_verdicts((curve,))
         assert verdict.outcome == outcome
         assert (verdict.paper, verdict.found) == (0.5, default[4].mean)
         assert "best at beta = 0.6" in verdict.reason

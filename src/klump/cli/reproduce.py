@@ -164,7 +164,7 @@ def _summary(results: Sequence[Result], settings: Settings) -> str:
 
 def _outcomes(verdicts: Sequence[Verdict]) -> dict[str, dict[str, int]]:
     """Count the outcomes by mode."""
-    from klump.experiments.page import MODES, OUTCOMES
+    from klump.experiments.result import MODES, OUTCOMES
 
     counts = Counter((verdict.mode, verdict.outcome) for verdict in verdicts)
     return {mode: {outcome: counts[mode, outcome] for outcome in OUTCOMES} for mode in MODES}
@@ -194,7 +194,7 @@ def _facts(names: Sequence[str], settings: Settings) -> dict[str, str]:
 
 def _lines(results: Sequence[Result], path: Path) -> list[str]:
     from klump.cli import tables
-    from klump.experiments.page import OUTCOMES
+    from klump.experiments.result import OUTCOMES
 
     counts = [(result.name, Counter(verdict.outcome for verdict in result.verdicts)) for result in results]
     if len(counts) > 1:

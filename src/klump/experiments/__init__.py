@@ -34,6 +34,6 @@ def run(name: str, settings: Settings) -> Result:
     """
     if name not in EXPERIMENTS:
         raise InvalidArgumentError(f"{name!r} is not an experiment; choose from {', '.join(EXPERIMENTS)}")
-    module = import_module(f"klump.experiments.{name.replace('-', '_')}")
+    module = import_module(f"klump.experiments.{name.replace('-', '_')}_report")
     result: Result = module.run(settings)
     return result

@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,8 +21,7 @@ from klump.aggregation.question import aggregate, beta_path
 from klump.chain import MarkovChain
 from klump.experiments.points import PUBLISHED, chain_of, draw_points, points_seed
 from klump.experiments.quasi_lumpable import ALPHAS, EPSILONS
-from klump.experiments.result import MIN_DRAWS, Outcome, Picture, Result, Verdict, weigh
-from klump.experiments.shares import Share
+from klump.experiments.result import MIN_DRAWS, Mode
 from klump.experiments.trials import Settings, run_pieces
 from klump.guarantees import Bisimulation
 from klump.sources.datasets import letter_bigrams, three_state_example
@@ -41,10 +40,8 @@ ROUNDING = 1e-12
 FAMILIES = ("three-state", "quasi-lumpable", "bigrams", "clouds", "circles")
 # Families of one chain each, which is not drawn at random.
 FIXED = ("three-state", "bigrams")
-_LIMIT = "which no total variation can exceed"
 
 Array = NDArray[np.float64]
-Mode = Literal["as published", "default"]
 
 
 @dataclass(frozen=True)
@@ -150,26 +147,15 @@ def _largest_variation(law: Array, approximation: Array) -> float:
     return float(0.5 * np.abs(law - approximation).sum(axis=1).max())
 
 
-def run(settings: Settings) -> Result:
-    """Run the experiment; see the text of the result for what it asks."""
-    from klump.experiments import bisimulation_report as report
-
+def certify(settings: Settings) -> list[Certificate]:
+    """Certify the groups of all chains."""
     calls = _calls(settings)
     pieces = run_pieces(NAME, run_chain, calls, settings)
-    certificates = [
+    return [
         _certificate(record, None if call[0] in FIXED else call[2])
         for call, piece in zip(calls, pieces, strict=True)
         for record in piece
     ]
-    return Result(
-        name=NAME,
-        title="How far the aggregated chain strays",
-        text=report.paragraphs(certificates),
-        verdicts=tuple(_verdicts(certificates)),
-        tables=report.tables(certificates),
-        pictures=_pictures(certificates),
-        data=_data(certificates),
-    )
 
 
 def _calls(settings: Settings) -> list[tuple[Any, ...]]:
@@ -268,7 +254,7 @@ def _certificate(record: dict[str, Any], draw: int | None) -> Certificate:
     return Certificate(**{**record, **lists}, draw=draw)
 
 
-def _draws(certificates: Sequence[Certificate]) -> int | None:
+def count_draws(certificates: Sequence[Certificate]) -> int | None:
     """Count the random draws behind some certificates; None if there are chains among them that are not drawn."""
     draws = {c.draw for c in certificates}
     return None if None in draws else len(draws)
@@ -276,61 +262,8 @@ def _draws(certificates: Sequence[Certificate]) -> int | None:
 
 def are_few(certificates: Sequence[Certificate]) -> bool:
     """Whether too few random draws are behind a figure of these certificates to show it."""
-    draws = _draws(certificates)
+    draws = count_draws(certificates)
     return draws is not None and draws < MIN_DRAWS
-
-
-def _verdicts(certificates: Sequence[Certificate]) -> Iterator[Verdict]:
-    modes: tuple[Mode, Mode] = ("as published", "default")
-    parts = [
-        (family, mode, [c for c in certificates if c.family == family and c.mode == mode])
-        for family in FAMILIES
-        for mode in modes
-    ]
-    for family, mode, part in parts:
-        if part:
-            holds = Share.true(np.array([c.proposition_holds for c in part]))
-            what = f"{family}: Proposition 1 holds (share of chains)"
-            verdict = _all(what, mode, 1.0, holds, _draws(part), _looseness(part))
-            can_fail = any(c.proposition_can_fail for c in part)
-            yield weigh(
-                verdict, obstacle="" if can_fail else f"the bound is 1 or more for every chain, {_LIMIT}"
-            )
-    for family, mode, part in parts:
-        if part:
-            holds = Share.true(np.array([c.horizon_holds for c in part]))
-            what = (
-                f"{family}: no error over up to {STEPS} steps is above 1 - (1 - epsilon)^t (share of chains)"
-            )
-            verdict = _all(what, mode, None, holds, _draws(part), _slack(part))
-            can_fail = any(c.horizon_can_fail for c in part)
-            yield weigh(verdict, obstacle="" if can_fail else f"epsilon is 1 for every chain, {_LIMIT}")
-    for mode in modes:
-        part = [c for c in certificates if c.mode == mode]
-        holds = Share.true(np.array([c.first_step_is_epsilon for c in part]))
-        what = "all: the error of one step is exactly epsilon (share of chains)"
-        yield weigh(_all(what, mode, None, holds, _draws(part), ""))
-    lumpable = [c for c in certificates if is_lumpable(c)]
-    largest = max(c.epsilon for c in lumpable)
-    yield weigh(
-        Verdict(
-            "lumpable chains (eps = 0) in their planted groups: largest epsilon",
-            "as published",
-            0.0,
-            largest,
-            ROUNDING,
-            "agrees" if largest <= ROUNDING else "differs",
-            f"the bound is 0 for a lumpable chain; the band is rounding; {len(lumpable)} chains",
-            _draws(lumpable),
-        )
-    )
-
-
-def _all(what: str, mode: Mode, paper: float | None, holds: Share, draws: int | None, more: str) -> Verdict:
-    outcome: Outcome = "agrees" if holds.count == holds.of else "differs"
-    reason = f"{holds}, and it has to be all, up to rounding ({ROUNDING:g})"
-    reason = f"{reason}; {more}" if more else reason
-    return Verdict(what, mode, paper, holds.value, 0.0, outcome, reason, draws)
 
 
 def is_lumpable(certificate: Certificate) -> bool:
@@ -341,82 +274,3 @@ def is_lumpable(certificate: Certificate) -> bool:
 def ratios(certificates: Sequence[Certificate]) -> Array:
     """How many times epsilon Proposition 1 says, where there is an error at all."""
     return np.array([c.proposition / c.epsilon for c in certificates if c.epsilon > ROUNDING])
-
-
-def _looseness(certificates: Sequence[Certificate]) -> str:
-    found = ratios(certificates)
-    return f"the bound is {np.median(found):.3g} times epsilon (median)" if found.size else ""
-
-
-def _slack(certificates: Sequence[Certificate]) -> str:
-    shares = [
-        c.paths[-1] / c.guaranteed(PATH_STEPS) for c in certificates if c.guaranteed(PATH_STEPS) > ROUNDING
-    ]
-    return (
-        f"the first {PATH_STEPS} steps together make {np.median(shares):.0%} of it (median)" if shares else ""
-    )
-
-
-def _examples(certificates: Sequence[Certificate]) -> list[Certificate]:
-    """Four chains that differ: the first of each."""
-    wanted = (
-        ("three states", "the paper's"),
-        ("alpha = 0, eps = 0.4", "planted"),
-        ("bigrams, k = 4", "beta = 0.5"),
-        ("circles, k = 15", "true"),
-    )
-    return [next(c for c in certificates if (c.chain, c.groups) == key) for key in wanted]
-
-
-def _pictures(certificates: Sequence[Certificate]) -> tuple[Picture, ...]:
-    from klump.experiments import bisimulation_pictures as pictures
-
-    return (
-        Picture(
-            "errors",
-            "What is observed and what is guaranteed, step by step, from the worst start. Above 1 (shaded) a bound "
-            "says nothing. The joint law of the first t steps is what 1 - (1 - epsilon)^t bounds; the law of the group "
-            "after t steps is a part of it.",
-            partial(pictures.errors, _examples(certificates)),
-        ),
-        Picture(
-            "bounds",
-            "Proposition 1 against the exact epsilon, for every pair of a chain and its groups: no point may lie "
-            "below the diagonal. Exactly lumpable ones are left out (both are 0); above 1 (shaded) the bound says "
-            "nothing.",
-            partial(pictures.bounds, list(certificates)),
-        ),
-    )
-
-
-def _data(certificates: Sequence[Certificate]) -> dict[str, Any]:
-    return {
-        "certificates": [
-            {
-                "family": c.family,
-                "chain": c.chain,
-                "groups": c.groups,
-                "mode": c.mode,
-                "kept": _digits(c.kept),
-                "mean": _digits(c.mean),
-                "epsilon": _digits(c.epsilon),
-                "proposition": _digits(c.proposition),
-                f"after_{STEPS}_steps": _digits(c.marginal[-1]),
-                f"first_{PATH_STEPS}_steps": _digits(c.paths[-1]),
-            }
-            for c in certificates
-        ],
-        "examples": [
-            {
-                "chain": c.chain,
-                "groups": c.groups,
-                "after_each_step": [_digits(error) for error in c.marginal],
-                "first_steps_together": [_digits(error) for error in c.paths],
-            }
-            for c in _examples(certificates)
-        ],
-    }
-
-
-def _digits(value: float) -> float:
-    return round(value, 12)

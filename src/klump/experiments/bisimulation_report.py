@@ -3,20 +3,41 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import partial
+from typing import Any
 
 import numpy as np
 
+from klump.experiments import bisimulation_pictures as pictures
 from klump.experiments.bisimulation import (
     FAMILIES,
+    NAME,
     PATH_STEPS,
     ROUNDING,
     STEPS,
     Certificate,
     are_few,
+    certify,
     is_lumpable,
     ratios,
 )
-from klump.experiments.result import Table, too_few
+from klump.experiments.bisimulation_verdicts import verdicts
+from klump.experiments.result import Picture, Result, Table, too_few
+from klump.experiments.trials import Settings
+
+
+def run(settings: Settings) -> Result:
+    """Run the experiment and compose its result."""
+    certificates = certify(settings)
+    return Result(
+        name=NAME,
+        title="How far the aggregated chain strays",
+        text=paragraphs(certificates),
+        verdicts=tuple(verdicts(certificates)),
+        tables=tables(certificates),
+        pictures=_pictures(certificates),
+        data=_data(certificates),
+    )
 
 
 def tables(certificates: Sequence[Certificate]) -> tuple[Table, ...]:
@@ -140,3 +161,66 @@ def _text_on_steps(certificates: Sequence[Certificate]) -> str:
         f"{worst.marginal[-1]:.2f}, for {worst.chain} "
         f"({worst.groups if '=' in worst.groups else worst.groups + ' groups'})."
     )
+
+
+def _pictures(certificates: Sequence[Certificate]) -> tuple[Picture, ...]:
+    return (
+        Picture(
+            "errors",
+            "What is observed and what is guaranteed, step by step, from the worst start. Above 1 (shaded) a bound "
+            "says nothing. The joint law of the first t steps is what 1 - (1 - epsilon)^t bounds; the law of the group "
+            "after t steps is a part of it.",
+            partial(pictures.errors, _examples(certificates)),
+        ),
+        Picture(
+            "bounds",
+            "Proposition 1 against the exact epsilon, for every pair of a chain and its groups: no point may lie "
+            "below the diagonal. Exactly lumpable ones are left out (both are 0); above 1 (shaded) the bound says "
+            "nothing.",
+            partial(pictures.bounds, list(certificates)),
+        ),
+    )
+
+
+def _data(certificates: Sequence[Certificate]) -> dict[str, Any]:
+    return {
+        "certificates": [
+            {
+                "family": c.family,
+                "chain": c.chain,
+                "groups": c.groups,
+                "mode": c.mode,
+                "kept": _digits(c.kept),
+                "mean": _digits(c.mean),
+                "epsilon": _digits(c.epsilon),
+                "proposition": _digits(c.proposition),
+                f"after_{STEPS}_steps": _digits(c.marginal[-1]),
+                f"first_{PATH_STEPS}_steps": _digits(c.paths[-1]),
+            }
+            for c in certificates
+        ],
+        "examples": [
+            {
+                "chain": c.chain,
+                "groups": c.groups,
+                "after_each_step": [_digits(error) for error in c.marginal],
+                "first_steps_together": [_digits(error) for error in c.paths],
+            }
+            for c in _examples(certificates)
+        ],
+    }
+
+
+def _digits(value: float) -> float:
+    return round(value, 12)
+
+
+def _examples(certificates: Sequence[Certificate]) -> list[Certificate]:
+    """Four chains that differ: the first of each."""
+    wanted = (
+        ("three states", "the paper's"),
+        ("alpha = 0, eps = 0.4", "planted"),
+        ("bigrams, k = 4", "beta = 0.5"),
+        ("circles, k = 15", "true"),
+    )
+    return [next(c for c in certificates if (c.chain, c.groups) == key) for key in wanted]

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from klump.chain import MarkovChain
-from klump.experiments.clustering import ALONE, BETAS, MODES, PAPER_RIGHT, RIGHT, Runs, Search
+from klump.experiments.clustering import ALONE, BETAS, PAPER_RIGHT, RIGHT, Runs, Search
 from klump.experiments.points import N_GROUPS, SIZES, Array, Labels, chain_of, draw_points
+from klump.experiments.result import MODES
 from klump.experiments.shares import Share
 
 if TYPE_CHECKING:

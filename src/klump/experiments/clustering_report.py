@@ -3,16 +3,47 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from klump.experiments.clustering import BETAS, MODES, PAPER_RIGHT, RIGHT, Draws, Runs, Search, right_at_once
-from klump.experiments.points import N_GROUPS, Array
-from klump.experiments.result import MIN_DRAWS, Table, too_few
+from klump.experiments import clustering_pictures as pictures
+from klump.experiments.clustering import (
+    BETAS,
+    NAME,
+    PAPER_RIGHT,
+    RIGHT,
+    SEARCHES,
+    Draws,
+    Runs,
+    Search,
+    compute,
+)
+from klump.experiments.clustering_verdicts import right_at_once, verdicts
+from klump.experiments.points import N_GROUPS, SIZES, Array, points_seed
+from klump.experiments.result import MIN_DRAWS, MODES, STANDARD_ERRORS, Picture, Result, Table, too_few
 from klump.experiments.shares import Share
+from klump.experiments.trials import Settings
 
 _BETAS = ", ".join(f"{beta:g}" for beta in BETAS)
+
+
+def run(settings: Settings) -> Result:
+    """Run the experiment and compose its result."""
+    runs, neighbors = compute(settings)
+    # Shares and means of fewer than MIN_DRAWS draws are not shown.
+    is_shown = len(runs["clouds", 15].truth) >= MIN_DRAWS
+    return Result(
+        name=NAME,
+        title="Points as a random walk",
+        text=paragraphs(runs) if is_shown else paragraphs_on_too_few(runs),
+        verdicts=verdicts(runs),
+        tables=tables(runs, neighbors) if is_shown else (),
+        pictures=_pictures(runs, neighbors, settings, is_shown),
+        data=_data(runs, neighbors),
+    )
 
 
 def paragraphs(runs: Runs) -> tuple[str, ...]:
@@ -171,3 +202,53 @@ def _neighbors_table(neighbors: dict[int, Array]) -> Table:
             for k, ari in neighbors.items()
         ),
     )
+
+
+def _pictures(
+    runs: Runs, neighbors: dict[int, Array], settings: Settings, is_shown: bool
+) -> tuple[Picture, ...]:
+    found = [
+        Picture(
+            data_set,
+            f"The first draw of the {data_set}. Left, the chain: darker is likelier, points in the order of their true "
+            "groups. Right, the groups found, in their colours; points in a group that is not theirs are ringed.",
+            partial(pictures.found, data_set, runs, points_seed(settings, data_set, 0)),
+        )
+        for data_set in SIZES
+    ]
+    shares = [
+        Picture(
+            "recovery",
+            f"Share of draws that come out right (adjusted Rand index at least {RIGHT:g}), with Wilson's interval at "
+            f"{STANDARD_ERRORS:g} standard errors. The paper shows one draw: it is at the top if that came out right, "
+            "at the bottom if not.",
+            partial(pictures.recovery, runs),
+        ),
+        Picture(
+            "neighbours",
+            "The circles as published, by the number of neighbours that set the scale. The paper uses 15 and 120. "
+            "Stars: a point does not count among its own neighbours.",
+            partial(pictures.by_neighbors, neighbors, runs),
+        ),
+    ]
+    return (*found, *shares) if is_shown else tuple(found)
+
+
+def _data(runs: Runs, neighbors: dict[int, Array]) -> dict[str, Any]:
+    return {
+        "betas": list(BETAS),
+        "right": RIGHT,
+        "settings": [
+            {
+                "points": setting[0],
+                "n_neighbors": setting[1],
+                "ari": {search: draws.ari[search].round(12).tolist() for search in SEARCHES},
+                "cost": {search: draws.cost[search].tolist() for search in SEARCHES},
+                "cost_of_truth": draws.truth.tolist(),
+                "leaving": draws.leaving.tolist(),
+                "ari_with_others_only": draws.alternative.round(12).tolist(),
+            }
+            for setting, draws in runs.items()
+        ],
+        "circles_by_neighbors": {str(k): ari.round(12).tolist() for k, ari in neighbors.items()},
+    }

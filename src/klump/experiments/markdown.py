@@ -7,8 +7,8 @@ import textwrap
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
-from klump.experiments.page import MODES, OUTCOMES, number
-from klump.experiments.result import Result, Verdict
+from klump.experiments.page import number
+from klump.experiments.result import MODES, OUTCOMES, Result, Verdict
 
 # Longer reasons are cut, in characters: two lines of a wide page.
 _LONGEST_REASON = 300

@@ -8,12 +8,18 @@ from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from importlib import resources
 from pathlib import Path
-from typing import Literal, get_args
 
-from klump.experiments.result import MIN_DRAWS, Marked, Outcome, Picture, Result, Table, Verdict
-
-OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
-MODES: tuple[Literal["as published", "default"], ...] = ("as published", "default")
+from klump.experiments.result import (
+    MIN_DRAWS,
+    MODES,
+    OUTCOMES,
+    Marked,
+    Outcome,
+    Picture,
+    Result,
+    Table,
+    Verdict,
+)
 
 _PICTURES = "figures"
 # Pictures are drawn twice as fine as they are shown, for screens that can show it.

@@ -5,16 +5,20 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
-# Differences within this many standard errors are the luck of the draw.
+# Half-width of tolerance bands and of confidence intervals, in standard errors: a two-sided normal tail of 6e-5.
 STANDARD_ERRORS = 4.0
-
 # Fewest independent draws (chains, draws of points, seeds) behind a share, mean, median or curve that is shown as a
-# finding. Chosen, not computed: the standard error of a share of 1/2 is 0.16 with 10 draws.
+# finding. Chosen: with 10 draws the standard error of a share of 1/2 is 0.16.
 MIN_DRAWS = 10
+# Rounding error of computed costs (bits), shares and indices: smaller differences count as none.
+EQUAL = 1e-9
 
+Mode = Literal["as published", "default"]
 Outcome = Literal["agrees", "better", "differs", "undecided"]
+MODES: tuple[Mode, ...] = get_args(Mode)
+OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
 
 
 @dataclass(frozen=True)
@@ -22,7 +26,7 @@ class Verdict:
     """One number of the paper beside the one found here."""
 
     what: str
-    mode: Literal["as published", "default"]
+    mode: Mode
     paper: float | None
     """What the paper says, or what the published algorithm found where the paper is silent."""
     found: float
@@ -98,7 +102,7 @@ class Sample:
 
 def judge(
     what: str,
-    mode: Literal["as published", "default"],
+    mode: Mode,
     paper: Sample,
     found: Sample,
     *,
@@ -129,7 +133,7 @@ def judge(
     """
     spread = max(paper.std, found.std)
     error = spread * math.sqrt(1 / paper.size + 1 / found.size)
-    band = max(STANDARD_ERRORS * error, 1e-9)
+    band = max(STANDARD_ERRORS * error, EQUAL)
     difference = found.mean - paper.mean
     outcome: Outcome = "agrees"
     if abs(difference) > band:

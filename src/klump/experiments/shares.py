@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from klump.experiments.result import STANDARD_ERRORS, Outcome, Verdict, weigh
+from klump.experiments.result import EQUAL, STANDARD_ERRORS, Mode, Outcome, Verdict, weigh
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class Share:
 
 def judge_shares(
     what: str,
-    mode: Literal["as published", "default"],
+    mode: Mode,
     paper: Share,
     found: Share,
     *,
@@ -99,7 +99,7 @@ def _band(paper: Share, found: Share) -> float:
     common = (paper.count + found.count) / (paper.of + found.of)
     error = math.sqrt(common * (1 - common) * (1 / paper.of + 1 / found.of))
     # Shares differ by 1 at most.
-    return min(max(STANDARD_ERRORS * error, 1e-9), 1.0)
+    return min(max(STANDARD_ERRORS * error, EQUAL), 1.0)
 
 
 def _can_differ(n: int, found: Share) -> bool:
