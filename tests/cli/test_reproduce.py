@@ -243,8 +243,8 @@ def test_ctrl_c_and_on_from_there(tmp_path, jobs, wait, finished):
     stopped = ["-o", str(tmp_path / "stopped"), "--jobs", jobs]
     status, shown = on_a_terminal(stopped, b"%d/8" % len(finished), WAIT=wait, WAIT_AT="5")
     assert status == 130, shown
-    assert "klump: interrupted: what is finished is kept in " in shown
-    assert "the same command goes on from there" in shown
+    assert "klump: interrupted: finished pieces are kept in " in shown
+    assert "run the same command again to resume" in shown
     assert "Traceback" not in shown
     pieces = (tmp_path / "stopped" / "pieces" / "slow.jsonl").read_text().splitlines()
     assert sorted(json.loads(line)["result"] for line in pieces) == [number**0.5 for number in finished]

@@ -136,7 +136,7 @@ def test_the_default_finds_circles_that_the_published_algorithm_misses():
     seed = points_seed(Settings(), "circles", 0)
     points, truth = draw_points("circles", seed)
     chain = chain_of(points, 15)
-    published = clustering._as_published(chain, seed)[BETAS.index(0.2)]
+    published = clustering._search_as_published(chain, seed)[BETAS.index(0.2)]
     default = aggregate(chain, 3, beta=0.2)
     assert default.cost < published.cost - 0.001
     assert default.cost == pytest.approx(score(chain, truth).at(0.2), abs=1e-9)
@@ -156,20 +156,20 @@ def draws(*, ari=1.0, published=0.2, default=0.2, truth=0.2, size=10):
 
 @pytest.mark.parametrize("default, outcome", [(0.2, "agrees"), (0.19, "better"), (0.21, "differs")])
 def test_costs_are_judged_draw_by_draw(default, outcome):
-    verdicts = clustering_verdicts._cheaper(("circles", 15), draws(default=default))
+    verdicts = clustering_verdicts._cost_verdicts(("circles", 15), draws(default=default))
     assert {verdict.outcome for verdict in verdicts} == {outcome}
 
 
 @pytest.mark.parametrize("truth, outcome", [(0.3, "agrees"), (0.2, "differs"), (0.1, "differs")])
 def test_circles_are_out_of_reach_only_if_they_cost_more_in_every_draw(truth, outcome):
-    verdicts = clustering_verdicts._out_of_reach(draws(truth=truth))
+    verdicts = clustering_verdicts._truth_verdicts(draws(truth=truth))
     assert {verdict.outcome for verdict in verdicts} == {outcome}
     assert {verdict.paper for verdict in verdicts} == {None}
 
 
 @pytest.mark.parametrize("ari, outcome", [(1.0, "agrees"), (0.96, "agrees"), (0.9, "differs")])
 def test_clouds_that_never_came_out_would_contradict_the_paper(ari, outcome):
-    verdicts = clustering_verdicts._recovery(("clouds", 15), draws(ari=ari, size=50))
+    verdicts = clustering_verdicts._recovery_verdicts(("clouds", 15), draws(ari=ari, size=50))
     assert {verdict.outcome for verdict in verdicts if verdict.mode == "as published"} == {outcome}
 
 
@@ -178,6 +178,6 @@ def test_clouds_that_never_came_out_would_contradict_the_paper(ari, outcome):
     [(1, Share(10, 50), True), (1, Share(40, 50), False), (0, Share(1, 50), False), (0, Share(45, 50), True)],
 )
 def test_a_verdict_says_whether_the_papers_draw_was_lucky(right, found, lucky):
-    verdict = clustering_verdicts._against_one_draw("", right, found)
+    verdict = clustering_verdicts._one_draw_verdict("", right, found)
     assert ("lucky" in verdict.reason) == lucky
     assert f"between {found.interval[0]:.2f} and {found.interval[1]:.2f}" in verdict.reason

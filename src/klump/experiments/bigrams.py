@@ -24,18 +24,25 @@ if TYPE_CHECKING:
     from klump.chain import MarkovChain
 
 NAME = "bigrams"
+# The paper's grid of beta, in the order of annealing.
 BETAS = tuple(round(1 - 0.1 * step, 1) for step in range(11))
+# Numbers of groups of a full-size run.
 GROUPS = (2, 3, 4, 5, 6, 7)
+# Restarts at beta = 1, as in the paper.
 RESTARTS = 20
+# Seeds of a full-size run. Chosen.
 SEEDS = 20
-# With fewer trials than this only what the paper prints, and as many seeds as a share needs to be shown.
+# Trials from which a run is full-size. Chosen.
 FULL_TRIALS = 50
+# Numbers of groups of a quick run: those of the paper's Tables I and II.
 QUICK_GROUPS = (2, 4, 7)
+# Seeds of a quick run: as many as a share needs to be shown.
 QUICK_SEEDS = MIN_DRAWS
 
-# Groups as the paper prints them, a blank of the text as ␣.
+# The paper's reference partition; ␣ is the blank.
 REFERENCE = """␣ !"$'(),-.:;?[] aeiou 0123456789 AEIOU BCDFGHJKLMNPQRSTVWYZ bcdfghjklmnpqrstvwxyz"""
-# Number of groups, beta, adjusted Rand index to the reference, groups. The print has forgotten the q of the last one.
+# The paper's Tables I and II: number of groups, beta, adjusted Rand index with the reference, groups. The last row
+# lacks the character q in the paper.
 PRINTED = """
 4 1.0 0.43 ␣!'),-.0:;?] aeioy "$(123456789ABCDEFGHIJKLMNOPQRSTUVWY[h Zbcdfgjklmnpqrstuvwxz
 4 0.8 0.46 ␣!'),-.:;?Z] aeiouy "$(0123456789ABCDEFGHIJKLMNOPQRSTUVWY[h bcdfgjklmnpqrstvwxz
@@ -50,20 +57,22 @@ PRINTED = """
 2 0.0 0.01 ␣!$(-0124578?ABCFHLMNOPRSTUVWaceglnostuwxz "'),.369:;DEGIJKQYZ[]bdfhijkmpqrvy
 7 0.0 0.02 ␣4689ao $'AKOiux !?HVZhjkmvz "(-25CEFLMNRUWY[egnprs 37BPQbl 1:;STctw ),.0DGIJ]dfy
 """
+# The betas of Tables I and II.
 PRINTED_BETAS = (1.0, 0.8, 0.5, 0.0)
-# Half a unit of the last digit of the printed indices.
+# Rounding error of the printed indices: half a unit of the last digit.
 ROUNDING = 0.005
-# The paper's edition of the book may not be ours; so many characters may be in another group for that reason.
+# Characters that may be in another group than in the paper, whose edition of the book may differ from ours. Chosen.
 TOLERATED = 4
-# What keeps less than this share of the information is as good as independent.
+# Groups that keep a smaller share of the information, I(Y1;Y2) / I(X1;X2), count as nearly independent. Chosen.
 NEARLY_INDEPENDENT = 0.05
 
+# The search of a piece: in one of the modes, or by Algorithm 1 from the paper's partition.
 Work = Literal["as published", "default", "from the paper's groups"]
 
 
 @dataclass(frozen=True)
 class Partition:
-    """Groups of the characters, and what they are worth on our text."""
+    """A partition of the characters with its costs on our text and its adjusted Rand index with the reference."""
 
     beta: float
     labels: Labels
@@ -77,13 +86,13 @@ class Partition:
 
     @property
     def kept(self) -> str:
-        """Share of the information that is kept, for people."""
+        """Share of the information that is kept, as a percentage."""
         return f"{100 * self.costs.kept:.1f} %"
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """A partition of the paper and what became of it."""
+    """A partition of the paper beside those found for the same number of groups and beta."""
 
     n_groups: int
     beta: float
@@ -92,32 +101,32 @@ class Comparison:
     published: Partition
     default: Partition
     adapted: Labels
-    """What Algorithm 1 makes of the paper's partition on our text."""
+    """Partition that Algorithm 1 reaches on our text from the paper's partition."""
     other_seeds: tuple[Labels, ...]
-    """What the published algorithm finds with other seeds."""
+    """Partitions that the published algorithm finds with the other seeds."""
 
     @property
     def name(self) -> str:
-        """How people call it."""
+        """Number of groups and beta, as text."""
         return f"k = {self.n_groups}, beta = {self.beta:g}"
 
     @property
     def moved(self) -> NDArray[np.bool_]:
-        """Characters that the published algorithm puts elsewhere than the paper says."""
+        """Mask of the characters that the published algorithm puts into another group than the paper."""
         return mismatches(self.published.labels, self.paper.labels)
 
     @property
     def n_left(self) -> int:
-        """Characters that still differ once Algorithm 1 has adapted the paper's partition to our text."""
+        """Number of characters that differ between the published algorithm's partition and ``adapted``."""
         return int(mismatches(self.published.labels, self.adapted).sum())
 
     def share_of_seeds(self, target: Labels, tolerated: int) -> float:
-        """Share of all seeds that end within so many characters of a partition."""
+        """Share of all seeds whose partition differs from the target in at most ``tolerated`` characters."""
         every = (self.published.labels, *self.other_seeds)
         return sum(bool(mismatches(labels, target).sum() <= tolerated) for labels in every) / len(every)
 
     def placements(self) -> list[Labels]:
-        """The paper's partition with the differing characters put anywhere; as it is if too many differ."""
+        """List the paper's partition with the differing characters in any group; unchanged if over TOLERATED differ."""
         moved = np.flatnonzero(self.moved)
         moved = moved if moved.size <= TOLERATED else moved[:0]
         placed = []
@@ -129,41 +138,41 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Findings:
-    """Everything that was computed."""
+    """All computed partitions."""
 
     chain: MarkovChain
     sizes: tuple[int, ...]
     found: dict[tuple[Mode, int, float], Partition]
     comparisons: tuple[Comparison, ...]
     share_of_best: dict[int, float]
-    """For each number of groups, share of the seeds that reach the lowest C_1 of all."""
+    """By number of groups: share of the seeds that reach the lowest C_1 of all seeds."""
 
     @property
     def symbols(self) -> list[str]:
-        """The characters, a blank made visible."""
+        """The characters, with ␣ for the blank."""
         return symbols_of(self.chain)
 
     @property
     def seeds(self) -> int:
-        """How many seeds the published algorithm was run with."""
+        """Number of seeds of the published algorithm."""
         return len(self.comparisons[0].other_seeds) + 1
 
     def at(self, n_groups: int) -> tuple[Comparison, ...]:
-        """Comparisons for some number of groups."""
+        """Return the comparisons for a number of groups."""
         return tuple(each for each in self.comparisons if each.n_groups == n_groups)
 
     def pairs(self, n_groups: int) -> list[tuple[Partition, Partition]]:
-        """As published and default, at each beta."""
+        """Return the published algorithm's and the default's partition at each beta."""
         published, default = ([self.found[mode, n_groups, beta] for beta in BETAS] for mode in MODES)
         return list(zip(published, default, strict=True))
 
     def join_symbols(self, which: NDArray[np.bool_]) -> str:
-        """Write some of the characters."""
+        """Return the characters of a mask as a string."""
         return "".join(symbol for symbol, wanted in zip(self.symbols, which, strict=True) if wanted)
 
 
 def compute(settings: Settings) -> Findings:
-    """Run all searches."""
+    """Run all searches, and compare the partitions with the paper's."""
     chain = letter_bigrams()
     seed, trials = settings.seed, settings.trials_or(FULL_TRIALS)
     is_full = trials >= FULL_TRIALS
@@ -204,7 +213,7 @@ def compute(settings: Settings) -> Findings:
 
 
 def search(work: Work, n_groups: int, beta: float, seed: int) -> list[tuple[float, list[int]]]:
-    """Return beta and labels: of the whole path as published, of the one beta asked for otherwise."""
+    """Return pairs of beta and labels: the whole annealing path as published, a single beta otherwise."""
     chain = letter_bigrams()
     if work == "as published":
         path = beta_path(chain, n_groups, BETAS, n_init=RESTARTS, random_state=seed, allow_empty=True)
@@ -218,18 +227,18 @@ def search(work: Work, n_groups: int, beta: float, seed: int) -> list[tuple[floa
 
 
 def printed_partitions() -> dict[tuple[int, float], tuple[float, str]]:
-    """Read the printed indices and groups, by number of groups and beta."""
+    """Parse :data:`PRINTED`: index and groups by number of groups and beta."""
     rows = (line.split(maxsplit=3) for line in PRINTED.strip().splitlines())
     return {(int(k), float(beta)): (float(ari), groups) for k, beta, ari, groups in rows}
 
 
 def symbols_of(chain: MarkovChain) -> list[str]:
-    """List the characters, a blank made visible."""
+    """List the characters, with ␣ for the blank."""
     return ["␣" if state == " " else str(state) for state in chain.states]
 
 
 def paper_labels(chain: MarkovChain, n_groups: int, beta: float) -> Labels:
-    """Labels of a printed partition; the one character that is missing goes where it is cheapest."""
+    """Return the labels of a printed partition; a missing character is put into its cheapest group."""
     labels = parse_groups(printed_partitions()[n_groups, beta][1], symbols_of(chain))
     for missing in np.flatnonzero(labels < 0):
         candidates = [np.where(np.arange(labels.size) == missing, group, labels) for group in range(n_groups)]
@@ -238,6 +247,6 @@ def paper_labels(chain: MarkovChain, n_groups: int, beta: float) -> Labels:
 
 
 def evaluate(chain: MarkovChain, labels: Labels, beta: float) -> Partition:
-    """Score a partition on our text and compare it with the reference."""
+    """Compute the costs of a partition on our text, and its adjusted Rand index with the reference."""
     reference = parse_groups(REFERENCE, symbols_of(chain))
     return Partition(beta, labels, score(chain, labels), adjusted_rand_index(reference, labels))

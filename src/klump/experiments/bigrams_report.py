@@ -32,7 +32,7 @@ from klump.experiments.trials import Settings
 
 
 def run(settings: Settings) -> Result:
-    """Search for the groups in both modes and compare them with the paper's."""
+    """Run the experiment and compose its result."""
     findings = compute(settings)
     return Result(
         name=NAME,
@@ -48,10 +48,10 @@ def run(settings: Settings) -> Result:
 def _text(findings: Findings) -> tuple[str, ...]:
     chain = findings.chain
     return (
-        f"The novel is The Great Gatsby. The states are its {chain.n_states} characters; each is followed by the next "
-        f"with a probability counted from the text, and tells {chain.redundancy_rate:.3f} bits about it. The paper "
-        "puts the characters into k groups and compares these, by the adjusted Rand index (ARI), with a plausible "
-        "partition into the blank, punctuation, digits, and the vowels and consonants of either case.",
+        f"The novel is The Great Gatsby. The states are its {chain.n_states} characters. The transition probabilities "
+        f"are counted from the text; one character tells {chain.redundancy_rate:.3f} bits about the next. The paper "
+        "puts the characters into k groups. It compares them, by the adjusted Rand index (ARI), with a plausible "
+        "reference: the blank, punctuation, digits, and the vowels and consonants of either case.",
         _text_on_published(findings),
         _text_on_seeds(findings),
         _text_on_default(findings),
@@ -75,11 +75,12 @@ def _text_on_published(findings: Findings) -> str:
     return (
         f"As published, {len(every) - len(far)} of the {len(every)} printed partitions come out with at most "
         f"{TOLERATED} of the {findings.chain.n_states} characters in another group.{beyond} The paper does not say "
-        "which edition of the book it read. But differences in the text can be told from failures of the search: "
-        f"started from the paper's own partition, on our text, Algorithm 1 ends exactly at the one found here in "
+        "which edition of the book it uses. A test tells differences in the text from failures of the search: "
+        f"started from the paper's partition, on our text, Algorithm 1 ends exactly at the partition found here in "
         f"{same} of {len(every)} cases. Where it leaves the paper's partition, no run of the algorithm on our text can "
         "end there. The ARI of the printed partitions themselves, computed here, has the printed digits in "
-        f"{len(every) - len(wrong)} of {len(every)} cases" + (f" (not so: {exceptions})." if wrong else ".")
+        f"{len(every) - len(wrong)} of {len(every)} cases"
+        + (f" (exceptions: {exceptions})." if wrong else ".")
     )
 
 
@@ -89,8 +90,8 @@ def _text_on_seeds(findings: Findings) -> str:
     ends = [each.share_of_seeds(each.adapted, 0) for each in findings.comparisons]
     best = ", ".join(f"{share:.2f} for k = {k}" for k, share in findings.share_of_best.items())
     return (
-        f"{RESTARTS} restarts leave little to luck. Of {findings.seeds} seeds, the share that reaches the lowest C_1 "
-        f"of all is {best}. The share that ends exactly where Algorithm 1 takes the printed partitions is "
+        f"With {RESTARTS} restarts the seed matters little. Of {findings.seeds} seeds, the share that reaches the "
+        f"lowest C_1 of all is {best}. The share that ends exactly where Algorithm 1 takes the printed partitions is "
         f"{min(ends):.2f} for the worst of them."
     )
 
@@ -107,7 +108,7 @@ def _text_on_default(findings: Findings) -> str:
         f"{higher}. For {large.name} the cost goes from {large.published.cost:.4f} to {large.default.cost:.4f} bits, "
         f"and the groups keep {large.default.kept} of the information instead of {large.published.kept}; for "
         f"{middle.name} it goes from {middle.published.cost:.4f} to {middle.default.cost:.4f}. The ARI is not "
-        "what is minimised: cheaper groups may be further from the reference."
+        "the objective: cheaper groups may be farther from the reference."
     )
 
 
@@ -121,15 +122,16 @@ def _text_on_trivial_answers(findings: Findings) -> str:
     }
     limits = ", ".join(f"{max(betas):g} for k = {k}" for k, betas in collapsed.items() if betas)
     return (
-        f"At small beta, cheaper is not more telling. For {each.name} the default costs {each.default.cost:.5f} bits "
-        f"and the published algorithm {each.published.cost:.4f}. But the cheap answer is one group with "
+        f"At small beta a cheaper partition need not be more informative. For {each.name} the default costs "
+        f"{each.default.cost:.5f} bits and the published algorithm {each.published.cost:.4f}. But the cheap "
+        "partition is one group with "
         f"{100 * mass.max():.3f} % of the text and {len(mass) - 1} groups for the rare "
-        f"{findings.join_symbols(labels != mass.argmax())}. C_0 asks only that the groups form a Markov chain, and a "
-        "sequence of nearly always the same group is one: C_0 is at most the entropy of the groups, here "
-        f"{information.entropy(mass):.5f} bits. The answer keeps {100 * each.default.costs.kept:.3f} % of the "
-        f"information. The published one keeps {each.published.kept} because annealing was trapped on its way down, "
-        f"not because C_0 asks for it. Below {100 * NEARLY_INDEPENDENT:g} % groups are as good as independent of "
-        f"each other; by default that is so up to beta = {limits or 'none'}. The remedy is a larger beta."
+        f"{findings.join_symbols(labels != mass.argmax())}. C_0 requires only that the "
+        "groups form a Markov chain. A sequence that is nearly constant is one: C_0 is at most the entropy of the "
+        f"groups, here {information.entropy(mass):.5f} bits. The partition keeps {100 * each.default.costs.kept:.3f} "
+        f"% of the information. The published one keeps {each.published.kept} because annealing stops in a local "
+        f"optimum, not because C_0 requires it. Groups that keep less than {100 * NEARLY_INDEPENDENT:g} % are nearly "
+        f"independent of each other; the default's are up to beta = {limits or 'none'}. The remedy is a larger beta."
     )
 
 
@@ -143,9 +145,9 @@ def _text_on_size(findings: Findings) -> tuple[str, ...]:
 def _tables(findings: Findings) -> tuple[Table, ...]:
     note = (
         "Marked characters are in another group than in the paper. Cost (in bits) and kept information of the "
-        "paper's partitions are computed on our text; its ARI is the printed one."
+        "paper's partitions are computed on our text; their ARI is the printed one."
     )
-    missing = "The paper does not print q for k = 7, beta = 0; it was put where it is cheapest."
+    missing = "The paper does not print q for k = 7, beta = 0; here it is in its cheapest group."
     return (
         _groups_table("Table I: 4 groups", (4,), findings, note),
         _groups_table("Table II: 2 and 7 groups", (2, 7), findings, f"{note} {missing}"),
@@ -195,14 +197,19 @@ def _seeds_table(findings: Findings) -> Table:
         for each in ordered
     )
     return Table(
-        f"How far the published algorithm depends on its seed: shares of {findings.seeds} seeds",
-        ("k", "beta", f"within {TOLERATED} characters of the paper's", "where Algorithm 1 takes the paper's"),
+        f"Dependence of the published algorithm on its seed: shares of {findings.seeds} seeds",
+        (
+            "k",
+            "beta",
+            f"within {TOLERATED} characters of the paper's partition",
+            "at Algorithm 1's, from the paper's",
+        ),
         tuple(rows),
     )
 
 
 def _digits(value: float, digits: int) -> str:
-    """Write a number without the sign of a zero.
+    """Format a number with fixed decimals, without a negative zero.
 
     >>> _digits(-0.004, 2), _digits(-0.006, 2)
     ('0.00', '-0.01')
@@ -214,18 +221,19 @@ def _pictures(findings: Findings) -> tuple[Picture, ...]:
     return (
         Picture(
             "ari",
-            "Adjusted Rand index to the reference partition over beta. Circles are the values that the paper prints.",
+            "Adjusted Rand index with the reference partition against beta. Circles are the values that the paper "
+            "prints.",
             lambda: pictures.draw_ari(findings),
         ),
         Picture(
             "cost",
-            "Cost over beta for 4 groups. Circles are the paper's partitions, scored on our text.",
+            "Cost against beta for 4 groups. Circles are the paper's partitions, scored on our text.",
             lambda: pictures.draw_cost(findings, 4),
         ),
         Picture(
             "kept",
             "Share of the information that the groups keep. Where the default drops to the bottom, the cheapest groups "
-            "are as good as independent; the published algorithm is mostly trapped before it gets there.",
+            "are nearly independent. The published algorithm mostly stops in a local optimum before that.",
             lambda: pictures.draw_kept(findings, NEARLY_INDEPENDENT),
         ),
     )

@@ -35,10 +35,12 @@ def verdicts(findings: Findings) -> tuple[Verdict, ...]:
 
 
 def _within(difference: float, band: float) -> Outcome:
+    """Outcome of a number without a better direction."""
     return "agrees" if abs(difference) <= band + EQUAL else "differs"
 
 
 def _cheaper(found: float, published: float, band: float = 0.0) -> Outcome:
+    """Outcome of a cost: lower is better."""
     return "better" if found < published - band - EQUAL else _within(found - published, band)
 
 
@@ -76,20 +78,20 @@ def _ari_verdict(each: Comparison, findings: Findings) -> Verdict:
 
 
 def _cost_verdict(each: Comparison, findings: Findings) -> Verdict:
-    """Judge a cost that the paper does not print: that of its partition stands for it."""
+    """Compare with the cost of the paper's partition on our text: the paper prints no costs."""
     placed = [score(findings.chain, labels).at(each.beta) for labels in each.placements()]
     found, paper = each.published.cost, each.paper.cost
     band = max(abs(cost - paper) for cost in placed)
     reason = (
-        "the paper prints no costs: that of its partition on our text; the band is what the differing characters "
-        "can change"
+        "the paper prints no costs, so this is the cost of its partition on our text; the band is the largest change "
+        "that the differing characters can make"
     )
     outcome = _cheaper(found, paper, band)
     return Verdict(f"{each.name}: cost", "as published", paper, found, band, outcome, reason)
 
 
 def _best_beta_verdict(comparisons: Sequence[Comparison]) -> Verdict:
-    """Judge what the paper concludes: that 0.8 is the most meaningful of its four betas."""
+    """Judge the paper's conclusion that 0.8 is the most meaningful of its four betas."""
     paper = max(comparisons, key=lambda each: each.printed_ari)
     best = max(comparisons, key=lambda each: each.published.ari)
     reason = f"the largest of {len(comparisons)} indices"
@@ -105,9 +107,9 @@ def _best_beta_verdict(comparisons: Sequence[Comparison]) -> Verdict:
 
 def _default_verdict(each: Comparison) -> Verdict:
     found, published = each.default.cost, each.published.cost
-    reason = "against the published algorithm on the same text; the band is rounding"
+    reason = "against the published algorithm on the same text; the band is rounding error"
     if each.default.costs.kept < NEARLY_INDEPENDENT:
-        reason += f". It keeps {each.default.kept} of the information: cheaper, but trivial, see the text"
+        reason += f". It keeps {each.default.kept} of the information: cheaper, but trivial (see the text)"
     return Verdict(
         f"{each.name}: cost", "default", published, found, EQUAL, _cheaper(found, published), reason
     )

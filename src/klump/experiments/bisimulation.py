@@ -1,8 +1,8 @@
-"""How far the aggregated chain strays from the original: what is guaranteed, and what is observed.
+"""Error of the aggregated chain: the guaranteed bound and the observed total variation.
 
-The paper proves a bound (Proposition 1) and shows no numbers. Here the bound, the exact epsilon and the error over
-many steps are computed for the chains of all its experiments. As published: the groups that the paper plants, draws or
-finds. By default: the groups that ``aggregate`` finds.
+The paper proves a bound (Proposition 1) and prints no numbers. Here the bound, the exact epsilon and the error over
+several steps are computed for the chains of all its experiments. As published: the groups that the paper plants, draws
+or finds. By default: the groups that ``aggregate`` finds.
 """
 
 from __future__ import annotations
@@ -28,17 +28,27 @@ from klump.sources.datasets import letter_bigrams, three_state_example
 from klump.sources.random_chains import block_chain
 
 NAME = "bisimulation"
-# Chains of each random kind: as many as a median needs to be shown; more would show nothing new of a theorem.
-MOST_CHAINS = MIN_DRAWS
+# Chains per random kind in a full-size run: as many as a median needs to be shown. A theorem needs no more.
+FULL_CHAINS = MIN_DRAWS
+# Trials per chain of a smaller run. Chosen.
+TRIALS_PER_CHAIN = 10
+# Data sets and numbers of neighbours of the paper's experiment with points.
 POINTS = (("clouds", 15), ("clouds", 100), ("circles", 15), ("circles", 120))
+# Betas of the default on random chains. Chosen.
 BETAS = (0.0, 0.5)
+# Betas of the letters: those of the paper's Table I.
 LETTER_BETAS = (1.0, 0.8, 0.5, 0.0)
+# Groups of the letters: those of the paper's Table I.
 N_LETTER_GROUPS = 4
-# The law of the group at each of so many steps; the joint law of all groups up to fewer: there are k ** t of them.
-STEPS, PATH_STEPS = 20, 5
+# Steps of the marginal distribution of the group.
+STEPS = 20
+# Steps of the joint distribution of the groups, which has k ** PATH_STEPS values.
+PATH_STEPS = 5
+# Rounding error of a total variation: smaller differences count as none.
 ROUNDING = 1e-12
+# Experiments of the paper from which the chains are.
 FAMILIES = ("three-state", "quasi-lumpable", "bigrams", "clouds", "circles")
-# Families of one chain each, which is not drawn at random.
+# Families of one chain that is not random.
 FIXED = ("three-state", "bigrams")
 
 Array = NDArray[np.float64]
@@ -46,60 +56,60 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Certificate:
-    """What is guaranteed for one chain and its groups, and what is observed."""
+    """Guaranteed and observed errors of one chain and its groups, in total variation."""
 
     family: str
     chain: str
     groups: str
     mode: Mode
     kept: float
-    """Share of the chain's redundancy that the groups keep."""
+    """Share of the information that the groups keep, I(Y1;Y2) / I(X1;X2)."""
     epsilon: float
-    """The exact value: the largest error of one step."""
+    """Exact epsilon: the largest error of one step over all states."""
     mean: float
-    """The mean error of one step."""
+    """Mean error of one step, weighted by the stationary distribution."""
     proposition: float
-    """What Proposition 1 says, computed from the cost and the least stationary probability."""
+    """Bound of Proposition 1, computed from C_L and the smallest stationary probability."""
     marginal: tuple[float, ...]
-    """Error in the law of the group after 1, 2, ... steps, from the worst start."""
+    """Error of the distribution of the group after 1, 2, ... steps, from the worst initial state."""
     paths: tuple[float, ...]
-    """Error in the joint law of the groups at the first 1, 2, ... steps, from the worst start."""
+    """Error of the joint distribution of the first 1, 2, ... groups, from the worst initial state."""
     draw: int | None = None
-    """Seed of the chain, or of the points behind it; None if it is not drawn at random."""
+    """Seed of the random chain or of its points; None if the chain is not random."""
 
-    def guaranteed(self, t: int) -> float:
-        """Bound of the error over t steps, 1 - (1 - epsilon)^t."""
+    def bound(self, t: int) -> float:
+        """Return the bound of the error over t steps, 1 - (1 - epsilon)^t."""
         return Bisimulation(self.epsilon, self.proposition, self.mean).horizon(t)
 
     @property
     def proposition_holds(self) -> bool:
-        """Whether the exact epsilon is within Proposition 1."""
+        """Whether epsilon is at most the bound of Proposition 1."""
         return self.epsilon <= self.proposition + ROUNDING
 
     @property
     def proposition_can_fail(self) -> bool:
-        """Whether epsilon could be above Proposition 1: a total variation is at most 1."""
+        """Whether epsilon could exceed the bound of Proposition 1: a total variation is at most 1."""
         return self.proposition < 1.0
 
     @property
     def horizon_holds(self) -> bool:
-        """Whether every observed error is within what is guaranteed."""
+        """Whether every observed error is at most 1 - (1 - epsilon)^t."""
         observed = [*enumerate(self.marginal, 1), *enumerate(self.paths, 1)]
-        return all(error <= self.guaranteed(t) + ROUNDING for t, error in observed)
+        return all(error <= self.bound(t) + ROUNDING for t, error in observed)
 
     @property
     def horizon_can_fail(self) -> bool:
-        """Whether an error could be above 1 - (1 - epsilon)^t: not if epsilon is 1."""
+        """Whether an error could exceed 1 - (1 - epsilon)^t: not if epsilon is 1."""
         return self.epsilon < 1.0
 
     @property
     def first_step_is_epsilon(self) -> bool:
-        """Whether the error of the first step is epsilon and no less."""
+        """Whether the error of the first step equals epsilon."""
         return all(abs(errors[0] - self.epsilon) <= ROUNDING for errors in (self.marginal, self.paths))
 
 
 def marginal_errors(answer: Aggregation, steps: int) -> list[float]:
-    """Largest total variation, over the states x, between g(X_t) from x and the aggregated chain from g(x).
+    """Largest total variation over x between g(X_t) from X_0 = x and the aggregated chain from g(x), per t.
 
     Examples
     --------
@@ -117,7 +127,7 @@ def marginal_errors(answer: Aggregation, steps: int) -> list[float]:
 
 
 def path_errors(answer: Aggregation, steps: int) -> list[float]:
-    """Largest total variation between the joint laws of g(X_1), ..., g(X_t) and of the aggregated chain.
+    """Largest total variation between the joint distributions of g(X_1..t) and of the aggregated chain, per t.
 
     Examples
     --------
@@ -130,7 +140,7 @@ def path_errors(answer: Aggregation, steps: int) -> list[float]:
     law, approximation = np.ones((len(labels), 1)), np.ones((answer.n_states, 1))
     errors = []
     for _ in range(steps):
-        # A path of t steps is a first step into a group, then a path of t - 1 steps from where it led.
+        # A path of t steps is a step into a group followed by a path of t - 1 steps.
         law = np.hstack([transitions[:, labels == y] @ law[labels == y] for y in groups])
         approximation = np.hstack([coarse[:, [y]] * approximation[y] for y in groups])
         errors.append(_largest_variation(law, approximation[labels]))
@@ -159,7 +169,9 @@ def certify(settings: Settings) -> list[Certificate]:
 
 
 def _calls(settings: Settings) -> list[tuple[Any, ...]]:
-    chains = MOST_CHAINS if settings.trials is None else min(MOST_CHAINS, -(-settings.trials // 10))
+    chains = FULL_CHAINS
+    if settings.trials is not None:
+        chains = min(FULL_CHAINS, -(-settings.trials // TRIALS_PER_CHAIN))
     seed = settings.seed_of
     calls: list[tuple[Any, ...]] = [("three-state", [], 0, 0)]
     for i, alpha in enumerate(ALPHAS):
@@ -177,7 +189,7 @@ def _calls(settings: Settings) -> list[tuple[Any, ...]]:
 
 
 def run_chain(family: str, parameters: list[Any], chain_seed: int, seed: int) -> list[dict[str, Any]]:
-    """Certify the groups of one chain: the paper's and those found."""
+    """Certify the groups of one chain: the paper's and the default's."""
     return [
         {
             "family": family,
@@ -196,7 +208,7 @@ def run_chain(family: str, parameters: list[Any], chain_seed: int, seed: int) ->
 
 
 def _proposition(answer: Aggregation) -> float:
-    """The bound as the paper states it; ``answer.bisimulation.bound`` is never below epsilon by construction."""
+    """Bound of Proposition 1 as the paper states it; ``bisimulation.bound`` is at least epsilon by construction."""
     least = float(answer.original.stationary_distribution.min())
     return math.sqrt(math.log(2.0) * answer.costs.lumpability / (2.0 * least))
 
@@ -255,13 +267,13 @@ def _certificate(record: dict[str, Any], draw: int | None) -> Certificate:
 
 
 def count_draws(certificates: Sequence[Certificate]) -> int | None:
-    """Count the random draws behind some certificates; None if there are chains among them that are not drawn."""
+    """Count the random draws behind the certificates; None if some chain is not random."""
     draws = {c.draw for c in certificates}
     return None if None in draws else len(draws)
 
 
 def are_few(certificates: Sequence[Certificate]) -> bool:
-    """Whether too few random draws are behind a figure of these certificates to show it."""
+    """Whether the certificates have too few random draws to show their statistics."""
     draws = count_draws(certificates)
     return draws is not None and draws < MIN_DRAWS
 
@@ -272,5 +284,5 @@ def is_lumpable(certificate: Certificate) -> bool:
 
 
 def ratios(certificates: Sequence[Certificate]) -> Array:
-    """How many times epsilon Proposition 1 says, where there is an error at all."""
+    """Ratios of the bound of Proposition 1 to epsilon, where epsilon is not 0."""
     return np.array([c.proposition / c.epsilon for c in certificates if c.epsilon > ROUNDING])

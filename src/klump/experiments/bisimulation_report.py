@@ -1,4 +1,4 @@
-"""Guaranteed and observed errors in words and tables."""
+"""Guaranteed and observed errors: text, tables and pictures."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def run(settings: Settings) -> Result:
 
 
 def tables(certificates: Sequence[Certificate]) -> tuple[Table, ...]:
-    """Return medians by kind of chain; kinds with too few draws are left out."""
+    """Return the medians by kind of chain; kinds with too few draws are left out."""
     columns = (
         "chain",
         "groups",
@@ -57,11 +57,12 @@ def tables(certificates: Sequence[Certificate]) -> tuple[Table, ...]:
         f"1 - (1 - epsilon)^{PATH_STEPS}",
     )
     note = (
-        "Errors are total variations, from the worst start; medians over the chains. Kept: share of what one step "
-        "tells of the next that the groups keep. Epsilon: the largest error of one step; the mean error is weighted by "
-        "the stationary distribution. A bound of 1 or more says nothing; one near 1e-8 is the root of rounding."
+        "Errors are total variations from the worst initial state; medians over the chains. Kept: share of the "
+        "information I(X1;X2) that the groups keep. Epsilon: the largest error of one step; the mean error is weighted "
+        "by the stationary distribution. A bound of 1 or more is trivial; a bound near 1e-8 is the square root of a "
+        "rounding error."
     )
-    few = [len(part) for part in _alike(certificates).values() if are_few(part)]
+    few = [len(part) for part in _by_kind(certificates).values() if are_few(part)]
     if few:
         note += f" Random chains are left out ({too_few(few[0], 'chain')} of a kind)."
     random = [c for c in certificates if c.family == "quasi-lumpable"]
@@ -76,17 +77,17 @@ def tables(certificates: Sequence[Certificate]) -> tuple[Table, ...]:
 def _rows(certificates: Sequence[Certificate]) -> tuple[tuple[str, ...], ...]:
     return tuple(
         (*names, str(len(part)), *_medians(part))
-        for names, part in _alike(certificates).items()
+        for names, part in _by_kind(certificates).items()
         if not are_few(part)
     )
 
 
-def _alike(certificates: Sequence[Certificate]) -> dict[tuple[str, str, str], list[Certificate]]:
-    """Certificates by kind of chain, groups and mode."""
-    alike: dict[tuple[str, str, str], list[Certificate]] = {}
+def _by_kind(certificates: Sequence[Certificate]) -> dict[tuple[str, str, str], list[Certificate]]:
+    """Group the certificates by kind of chain, groups and mode."""
+    kinds: dict[tuple[str, str, str], list[Certificate]] = {}
     for c in certificates:
-        alike.setdefault((c.chain, c.groups, c.mode), []).append(c)
-    return alike
+        kinds.setdefault((c.chain, c.groups, c.mode), []).append(c)
+    return kinds
 
 
 def _medians(part: Sequence[Certificate]) -> tuple[str, ...]:
@@ -98,7 +99,7 @@ def _medians(part: Sequence[Certificate]) -> tuple[str, ...]:
         _median(ratios(part)),
         _median(c.marginal[-1] for c in part),
         _median(c.paths[-1] for c in part),
-        _median(c.guaranteed(PATH_STEPS) for c in part),
+        _median(c.bound(PATH_STEPS) for c in part),
     )
 
 
@@ -111,19 +112,19 @@ def _median(values: Iterable[float]) -> str:
 
 
 def paragraphs(certificates: Sequence[Certificate]) -> tuple[str, ...]:
-    """Say what is guaranteed and what was observed."""
+    """Write the guaranteed and the observed errors."""
     every = len(certificates)
     question = (
-        "From each state, where does a step lead, by groups, and where does the aggregated chain say it leads? The "
-        "largest difference over the states, in total variation, is epsilon; the paper's Proposition 1 bounds it by "
-        "the lumpability cost and the least stationary probability. The paper proves the bound and gives no numbers; "
-        "klump also computes epsilon exactly. Here both stand side by side for "
-        f"{every} pairs of a chain and its groups, from all experiments of the paper."
+        "Each state has a distribution of the next group, and the aggregated chain has one for its group. Epsilon is "
+        "the largest total variation between the two, over all states. The paper's Proposition 1 bounds epsilon by the "
+        "lumpability cost and the smallest stationary probability. The paper proves the bound and prints no numbers. "
+        f"klump also computes epsilon exactly. This section compares both for {every} pairs of a chain and its groups, "
+        "from all experiments of the paper."
     )
     lumpable = [c for c in certificates if is_lumpable(c)]
     without = (
-        f"The {len(lumpable)} chains without noise are exactly lumpable for their planted groups: there the largest "
-        f"epsilon is {max(c.epsilon for c in lumpable):.1g}, which is rounding."
+        f"The {len(lumpable)} chains without noise are exactly lumpable for their planted groups: their largest "
+        f"epsilon is {max(c.epsilon for c in lumpable):.1g}, a rounding error."
         if not are_few(lumpable)
         else f"Chains without noise, exactly lumpable for their planted groups, {too_few(len(lumpable), 'chain')}."
     )
@@ -134,14 +135,14 @@ def _text_on_bound(certificates: Sequence[Certificate]) -> str:
     every = len(certificates)
     held = sum(c.proposition_holds for c in certificates)
     times = ratios(certificates)
-    silent = [c for c in certificates if c.proposition >= 1.0]
-    counts = {family: sum(c.family == family for c in silent) for family in FAMILIES}
+    trivial = [c for c in certificates if c.proposition >= 1.0]
+    counts = {family: sum(c.family == family for c in trivial) for family in FAMILIES}
     named = ", ".join(f"{family} {count}" for family, count in counts.items() if count)
     return (
         f"Proposition 1 holds for {held} of {every}. It is {np.median(times):.3g} times the exact epsilon in the "
-        f"median, {times.min():.3g} times at least and {times.max():,.0f} times at most, and says nothing (1 or "
-        f"more) for {len(silent)} of {every}{f' ({named})' if named else ''}: one rare state makes it large, as in the "
-        "letters, where epsilon is large too but the mean error is not."
+        f"median, {times.min():.3g} times at least and {times.max():,.0f} times at most. It is trivial (1 or "
+        f"more) for {len(trivial)} of {every}{f' ({named})' if named else ''}: one rare state makes it large. So it "
+        "is for the letters; their epsilon is large, too, but their mean error is not."
     )
 
 
@@ -152,13 +153,13 @@ def _text_on_steps(certificates: Sequence[Certificate]) -> str:
     forgotten = sum(c.marginal[-1] < 0.1 * c.epsilon for c in strays)
     worst = max(strays, key=lambda c: c.marginal[-1])
     return (
-        "Over t steps the error is at most 1 - (1 - epsilon)^t, from every start. Observed are the law of the group "
-        f"after each of {STEPS} steps and the joint law of the groups of the first {PATH_STEPS} steps, both computed "
-        f"without sampling, from the worst start: all stay within the bound for {within} of {len(certificates)}. The "
-        f"joint law of {PATH_STEPS} steps is off by {joint:.2g} epsilon in the median. After {STEPS} steps the law of "
-        f"the group is off by less than a tenth of epsilon for {forgotten} "
-        f"of {len(strays)}, because chains forget where they started. Slow ones take longer: it is off most, by "
-        f"{worst.marginal[-1]:.2f}, for {worst.chain} "
+        "Over t steps the error is at most 1 - (1 - epsilon)^t, from every initial state. Two errors are computed "
+        f"without sampling, from the worst initial state: of the distribution of the group after each of {STEPS} "
+        f"steps, and of the joint distribution of the groups of the first {PATH_STEPS} steps. Both are within the "
+        f"bound for {within} of {len(certificates)}. The median error of the joint distribution of {PATH_STEPS} "
+        f"steps is {joint:.2g} epsilon. After {STEPS} steps the error of the group is below a tenth of epsilon for "
+        f"{forgotten} of {len(strays)}, because chains forget their initial state. Slowly mixing chains take longer: "
+        f"the largest error is {worst.marginal[-1]:.2f}, for {worst.chain} "
         f"({worst.groups if '=' in worst.groups else worst.groups + ' groups'})."
     )
 
@@ -167,17 +168,17 @@ def _pictures(certificates: Sequence[Certificate]) -> tuple[Picture, ...]:
     return (
         Picture(
             "errors",
-            "What is observed and what is guaranteed, step by step, from the worst start. Above 1 (shaded) a bound "
-            "says nothing. The joint law of the first t steps is what 1 - (1 - epsilon)^t bounds; the law of the group "
-            "after t steps is a part of it.",
-            partial(pictures.errors, _examples(certificates)),
+            "Observed errors and guaranteed bounds by number of steps, from the worst initial state. Above 1 "
+            "(shaded) a bound is trivial. 1 - (1 - epsilon)^t bounds the joint distribution of the first t groups; the "
+            "distribution of the group after t steps is a marginal of it.",
+            partial(pictures.draw_errors, _examples(certificates)),
         ),
         Picture(
             "bounds",
             "Proposition 1 against the exact epsilon, for every pair of a chain and its groups: no point may lie "
-            "below the diagonal. Exactly lumpable ones are left out (both are 0); above 1 (shaded) the bound says "
-            "nothing.",
-            partial(pictures.bounds, list(certificates)),
+            "below the diagonal. Exactly lumpable chains are left out (both are 0). Above 1 (shaded) the bound is "
+            "trivial.",
+            partial(pictures.draw_bounds, list(certificates)),
         ),
     )
 
@@ -216,7 +217,7 @@ def _digits(value: float) -> float:
 
 
 def _examples(certificates: Sequence[Certificate]) -> list[Certificate]:
-    """Four chains that differ: the first of each."""
+    """Return four examples, the first of each kind."""
     wanted = (
         ("three states", "the paper's"),
         ("alpha = 0, eps = 0.4", "planted"),

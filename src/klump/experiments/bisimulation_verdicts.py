@@ -19,7 +19,7 @@ from klump.experiments.bisimulation import (
 from klump.experiments.result import MODES, Mode, Outcome, Verdict, weigh
 from klump.experiments.shares import Share
 
-_LIMIT = "which no total variation can exceed"
+_TRIVIAL = "which no total variation can exceed"
 
 
 def verdicts(certificates: Sequence[Certificate]) -> Iterator[Verdict]:
@@ -33,10 +33,10 @@ def verdicts(certificates: Sequence[Certificate]) -> Iterator[Verdict]:
         if part:
             holds = Share.true(np.array([c.proposition_holds for c in part]))
             what = f"{family}: Proposition 1 holds (share of chains)"
-            verdict = _all(what, mode, 1.0, holds, count_draws(part), _looseness(part))
+            verdict = _all_verdict(what, mode, 1.0, holds, count_draws(part), _looseness(part))
             can_fail = any(c.proposition_can_fail for c in part)
             yield weigh(
-                verdict, obstacle="" if can_fail else f"the bound is 1 or more for every chain, {_LIMIT}"
+                verdict, obstacle="" if can_fail else f"the bound is 1 or more for every chain, {_TRIVIAL}"
             )
     for family, mode, part in parts:
         if part:
@@ -44,14 +44,14 @@ def verdicts(certificates: Sequence[Certificate]) -> Iterator[Verdict]:
             what = (
                 f"{family}: no error over up to {STEPS} steps is above 1 - (1 - epsilon)^t (share of chains)"
             )
-            verdict = _all(what, mode, None, holds, count_draws(part), _slack(part))
+            verdict = _all_verdict(what, mode, None, holds, count_draws(part), _slack(part))
             can_fail = any(c.horizon_can_fail for c in part)
-            yield weigh(verdict, obstacle="" if can_fail else f"epsilon is 1 for every chain, {_LIMIT}")
+            yield weigh(verdict, obstacle="" if can_fail else f"epsilon is 1 for every chain, {_TRIVIAL}")
     for mode in MODES:
         part = [c for c in certificates if c.mode == mode]
         holds = Share.true(np.array([c.first_step_is_epsilon for c in part]))
         what = "all: the error of one step is exactly epsilon (share of chains)"
-        yield weigh(_all(what, mode, None, holds, count_draws(part), ""))
+        yield weigh(_all_verdict(what, mode, None, holds, count_draws(part), ""))
     lumpable = [c for c in certificates if is_lumpable(c)]
     largest = max(c.epsilon for c in lumpable)
     yield weigh(
@@ -62,15 +62,17 @@ def verdicts(certificates: Sequence[Certificate]) -> Iterator[Verdict]:
             largest,
             ROUNDING,
             "agrees" if largest <= ROUNDING else "differs",
-            f"the bound is 0 for a lumpable chain; the band is rounding; {len(lumpable)} chains",
+            f"the bound is 0 for a lumpable chain; the band is rounding error; {len(lumpable)} chains",
             count_draws(lumpable),
         )
     )
 
 
-def _all(what: str, mode: Mode, paper: float | None, holds: Share, draws: int | None, more: str) -> Verdict:
+def _all_verdict(
+    what: str, mode: Mode, paper: float | None, holds: Share, draws: int | None, more: str
+) -> Verdict:
     outcome: Outcome = "agrees" if holds.count == holds.of else "differs"
-    reason = f"{holds}, and it has to be all, up to rounding ({ROUNDING:g})"
+    reason = f"{holds}; it must be all, up to rounding errors of {ROUNDING:g}"
     reason = f"{reason}; {more}" if more else reason
     return Verdict(what, mode, paper, holds.value, 0.0, outcome, reason, draws)
 
@@ -81,9 +83,7 @@ def _looseness(certificates: Sequence[Certificate]) -> str:
 
 
 def _slack(certificates: Sequence[Certificate]) -> str:
-    shares = [
-        c.paths[-1] / c.guaranteed(PATH_STEPS) for c in certificates if c.guaranteed(PATH_STEPS) > ROUNDING
-    ]
+    shares = [c.paths[-1] / c.bound(PATH_STEPS) for c in certificates if c.bound(PATH_STEPS) > ROUNDING]
     return (
         f"the first {PATH_STEPS} steps together make {np.median(shares):.0%} of it (median)" if shares else ""
     )

@@ -1,9 +1,9 @@
 """Points as a random walk: the paper's three clouds and three circles.
 
-The paper shows one draw of each; here many are drawn. As published: annealing from the best of 50 starts at
-beta = 1, groups may run empty; also Algorithm 1 alone with 50 starts. By default: ``aggregate`` at each beta. A point
-counts among its own k nearest neighbours, see :func:`klump.experiments.points.chain_of`; the other reading of the paper
-is shown beside it, as published.
+The paper shows one draw of each data set; here there are many. As published: annealing from the best of 50 starts at
+beta = 1, with empty groups allowed; also Algorithm 1 alone with 50 starts. By default: ``aggregate`` at each beta. A
+point counts among its own k nearest neighbours, see :func:`klump.experiments.points.chain_of`; the other reading of the
+paper is run as published, for comparison.
 """
 
 from __future__ import annotations
@@ -36,16 +36,21 @@ from klump.experiments.result import EQUAL
 from klump.experiments.trials import Settings, run_pieces
 
 NAME = "clustering"
-PAPER_DRAWS = 50
+# Draws of points in a full-size run. Chosen; the paper shows one.
+FULL_DRAWS = 50
+# Trials per draw of points: 250 trials of the quasi-lumpable chains stand beside 50 draws.
+TRIALS_PER_DRAW = 5
+# Starts of the published algorithm, as in the paper.
 N_INIT = 50
+# The paper's betas.
 BETAS = (0.2, 0.5, 0.8)
-# The paper ran Algorithm 1 alone for betas beyond 0.5.
+# Beta of Algorithm 1 without annealing; the paper runs it for beta > 0.5.
 ALONE = 0.8
-# What the paper reports of its one draw, whatever beta: did the groups come out right? By data set and k.
+# Whether the paper's one draw comes out right, at every beta; by data set and k.
 PAPER_RIGHT = {("clouds", 15): 1, ("clouds", 100): 1, ("circles", 15): 1, ("circles", 120): 0}
-# A picture looks right even if a stray point has gone to a nearer cloud; one of 100 points costs about 0.03.
+# Smallest adjusted Rand index of groups that come out right. Chosen: one misplaced point of 100 lowers it by 0.03.
 RIGHT = 0.95
-# Other k for the circles.
+# Numbers of neighbours of the circles, besides the paper's. Chosen.
 OTHERS = (5, 8, 10, 12, 20, 30, 60)
 
 Setting = tuple[str, int]
@@ -56,25 +61,25 @@ Calls = Sequence[tuple[str, Reading, int, int]]
 
 @dataclass(frozen=True)
 class Draws:
-    """What was found for one data set and k: a row for each draw, a column for each beta."""
+    """Findings for one data set and k: one row per draw, one column per beta."""
 
     ari: dict[Search, Array]
     cost: dict[Search, Array]
     truth: Array
     """Cost of the true groups."""
     alternative: Array
-    """ARI as published if a point does not count among its own neighbours."""
+    """ARI of the published algorithm if a point does not count among its own neighbours."""
     leaving: Array
-    """Probability that a step leaves its true group, for each draw."""
+    """Probability that a step leaves its true group, per draw."""
     labels: dict[Search, list[str]]
-    """The groups of the first draw, a digit for each point."""
+    """Labels of the first draw, one digit per point."""
 
     def right(self, search: Search) -> NDArray[np.bool_]:
-        """Where the groups found look like the true ones."""
+        """Mask of the draws and betas whose groups come out right: ARI >= RIGHT."""
         return self.ari[search] >= RIGHT
 
     def truth_is_costlier(self) -> NDArray[np.bool_]:
-        """Where a search that is perfect at this cost would miss the true groups too."""
+        """Mask of the draws and betas in which the true groups cost more than the groups found."""
         return self.truth > np.minimum(self.cost["as published"], self.cost["default"]) + EQUAL
 
 
@@ -82,8 +87,8 @@ Runs = dict[Setting, Draws]
 
 
 def count_draws(settings: Settings) -> int:
-    """Return the number of draws of points: one for every five trials, as 50 stand beside 250 at full size."""
-    return PAPER_DRAWS if settings.trials is None else min(PAPER_DRAWS, -(-settings.trials // 5))
+    """Return the number of draws of points: one per TRIALS_PER_DRAW trials, at most FULL_DRAWS."""
+    return FULL_DRAWS if settings.trials is None else min(FULL_DRAWS, -(-settings.trials // TRIALS_PER_DRAW))
 
 
 def compute(settings: Settings) -> tuple[Runs, dict[int, Array]]:
@@ -100,7 +105,7 @@ def compute(settings: Settings) -> tuple[Runs, dict[int, Array]]:
 
 
 def run_draw(data_set: str, reading: Reading, points_seed: int, seed: int) -> dict[str, Any]:
-    """Run all searches on one draw; with the alternative reading the published one only."""
+    """Run all searches on one draw; with the alternative reading only the published one."""
     points, truth = draw_points(data_set, points_seed)
     chains = {k: chain_of(points, k, reading) for name, k in PAPER_RIGHT if name == data_set}
     if reading == ALTERNATIVE:
@@ -114,7 +119,7 @@ def run_draw(data_set: str, reading: Reading, points_seed: int, seed: int) -> di
 def _search_all(chain: MarkovChain, truth: Labels, seed: int) -> dict[str, Any]:
     alone = aggregate(chain, N_GROUPS, ALONE, "sequential", N_INIT, random_state=seed, allow_empty=True)
     answers: dict[Search, list[Aggregation]] = {
-        "as published": _as_published(chain, seed),
+        "as published": _search_as_published(chain, seed),
         "default": [aggregate(chain, N_GROUPS, beta=beta, random_state=seed) for beta in BETAS],
         "Algorithm 1": [alone],
     }
@@ -127,13 +132,13 @@ def _search_all(chain: MarkovChain, truth: Labels, seed: int) -> dict[str, Any]:
     }
 
 
-def _as_published(chain: MarkovChain, seed: int) -> list[Aggregation]:
+def _search_as_published(chain: MarkovChain, seed: int) -> list[Aggregation]:
     path = beta_path(chain, N_GROUPS, n_init=N_INIT, random_state=seed, allow_empty=True)
     return [path.at(beta) for beta in BETAS]
 
 
 def _published_ari(chain: MarkovChain, truth: Labels, seed: int) -> list[float]:
-    return [adjusted_rand_index(truth, answer.labels) for answer in _as_published(chain, seed)]
+    return [adjusted_rand_index(truth, answer.labels) for answer in _search_as_published(chain, seed)]
 
 
 def _record(answer: Aggregation, truth: Labels) -> dict[str, Any]:
@@ -165,7 +170,7 @@ def _collect(pieces: Sequence[Any], calls: Calls, setting: Setting) -> Draws:
 
 
 def _by_neighbors(pieces: Sequence[Any], calls: Calls, runs: Runs) -> dict[int, Array]:
-    """ARI of the circles as published for each k: a row for each draw, a column for each beta."""
+    """ARI of the published algorithm on the circles by k: one row per draw, one column per beta."""
     is_used = [call[:2] == ("circles", PUBLISHED) for call in calls]
     rows = [piece["others"] for piece, used in zip(pieces, is_used, strict=True) if used]
     found = {k: np.array([row[str(k)] for row in rows]) for k in OTHERS}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from klump.aggregation.costs import Costs
+from klump.experiments.colours import DEFAULT, PAPER, PUBLISHED, SECONDARY
 from klump.experiments.nonreversible import (
     BETAS,
     MAPS,
@@ -14,26 +15,25 @@ from klump.experiments.nonreversible import (
     cost_curve,
     format_map,
 )
+from klump.plots.figure import new_figure, tidy
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-# Distinguishable for colour-blind eyes, too.
-_FOUND, _PAPER, _OTHERS = "#0072b2", "#222222", ("#d55e00", "#8a8f98")
+# Colours of the three maps; the first is the paper's.
+_MAP_COLOURS = (DEFAULT, PUBLISHED, SECONDARY)
 
 
 def draw_costs(costs: Costs, control: Costs) -> Figure:
-    """Cost over beta on the paper's chain and on the reversible one."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(8.6, 3.4), layout="constrained")
+    """Draw the cost against beta on the paper's chain and on the reversible one."""
+    figure = new_figure(8.6, 3.4)
     left, right = figure.subplots(1, 2, sharey=True)
     _draw_curve(left, costs, "the paper's chain: falls")
     _draw_curve(right, control, "made reversible: does not fall")
     paper = Costs(PAPER_LUMPABILITY, PAPER_PREDICTABILITY, costs.redundancy_rate)
     marked = (0.0, 0.5, 1.0)
-    left.plot(marked, [paper.at(beta) for beta in marked], "o", ms=9, mfc="none", mec=_PAPER, label="paper")
+    left.plot(marked, [paper.at(beta) for beta in marked], "o", ms=9, mfc="none", mec=PAPER, label="paper")
     left.set_ylabel(r"cost $C_\beta$ (bits)")
     left.set_ylim(0.0, 0.0105)
     left.legend(loc="lower left", frameon=False)
@@ -41,8 +41,8 @@ def draw_costs(costs: Costs, control: Costs) -> Figure:
 
 
 def _draw_curve(axes: Axes, costs: Costs, title: str) -> None:
-    axes.plot(BETAS, cost_curve(costs), ".-", color=_FOUND, label="found")
-    # Notes stand on the side that the line turns away from.
+    axes.plot(BETAS, cost_curve(costs), ".-", color=DEFAULT, label="found")
+    # A falling curve has its first two notes above, a rising one below.
     side = 1 if costs.at(1) < costs.at(0) else -1
     notes = (
         (0.0, f"$C_L$ = {costs.lumpability:.4f}", side, "left"),
@@ -54,16 +54,14 @@ def _draw_curve(axes: Axes, costs: Costs, title: str) -> None:
         axes.annotate(note, (beta, costs.at(beta)), shift, textcoords="offset points", ha=align, va="center")
     axes.set_title(title, fontsize=11)
     axes.set_xlabel(r"$\beta$")
-    axes.spines[["top", "right"]].set_visible(False)
+    tidy(axes)
 
 
 def draw_choices(choices: tuple[Choice, ...]) -> Figure:
-    """Cost of every map over beta, and the default's choice."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(6.0, 3.4), layout="constrained")
+    """Draw the cost of every map against beta, and the default's choice."""
+    figure = new_figure(6.0, 3.4)
     axes = figure.subplots()
-    for which, colour in enumerate((_FOUND, *_OTHERS)):
+    for which, colour in enumerate(_MAP_COLOURS):
         costs = [choice.every[which] for choice in choices]
         axes.plot(BETAS, costs, color=colour, label=format_map(MAPS[which]))
     axes.plot(
@@ -72,12 +70,12 @@ def draw_choices(choices: tuple[Choice, ...]) -> Figure:
         "D",
         ms=6,
         mfc="none",
-        mec=_PAPER,
+        mec=PAPER,
         label="chosen by default",
     )
     axes.set_xlabel(r"$\beta$")
     axes.set_ylabel(r"cost $C_\beta$ (bits)")
     axes.set_ylim(0.0)
-    axes.spines[["top", "right"]].set_visible(False)
+    tidy(axes)
     axes.legend(loc="upper left", frameon=False)
     return figure

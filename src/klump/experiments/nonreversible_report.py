@@ -78,7 +78,8 @@ def published_verdicts(costs: Costs, control: Costs) -> tuple[Verdict, ...]:
             largest,
             band,
             "agrees" if falls else "differs",
-            "must be below 0; the paper's value is 0.1 (C_P - 2 C_L) of its digits, the band what they round away",
+            "must be below 0; the paper's value is 0.1 (C_P - 2 C_L) from its printed digits, the band their "
+            "rounding error",
         ),
         Verdict(
             "made reversible, C_beta does not fall: its smallest change over 0.1 of beta",
@@ -109,7 +110,7 @@ def default_verdict(choices: tuple[Choice, ...]) -> Verdict:
         excess,
         EQUAL,
         "agrees" if excess <= EQUAL else "differs",
-        "the optimum is known: there are three maps; the band is rounding",
+        "the optimum over all three maps is known; the band is rounding error",
     )
 
 
@@ -128,12 +129,12 @@ def _text(costs: Costs, control: Costs, choices: tuple[Choice, ...]) -> tuple[st
     where = ", ".join(f"{choice.beta:g}" for choice in choices if choice.labels != MAPS[0])
     except_there = f" except at beta = {where}, where {' or '.join(other)} is cheaper" if other else ""
     return (
-        "For a reversible chain the cost C_beta of a map never falls when beta grows, because there "
-        "C_P is at least 2 C_L. The paper shows by three states that this needs reversibility: with the groups "
-        "{1} and {2,3} its chain has C_P below 2 C_L.",
-        f"klump computes C_L = {costs.lumpability:.6f} and C_P = {costs.predictability:.6f} bits, the digits of the "
-        f"paper. The cost falls from {costs.at(0):.6f} at beta = 0 to {costs.at(1):.6f} at beta = 1. As a control, "
-        "the same chain is made reversible: at each step it runs forwards or backwards with probability 1/2, "
+        "For a reversible chain the cost C_beta of a map never falls as beta grows, because C_P is at least 2 C_L. "
+        "The paper's three-state chain shows that this needs reversibility: with the groups "
+        "{1} and {2,3}, its chain has C_P below 2 C_L.",
+        f"klump computes C_L = {costs.lumpability:.6f} and C_P = {costs.predictability:.6f} bits, which round to the "
+        f"paper's digits. The cost falls from {costs.at(0):.6f} at beta = 0 to {costs.at(1):.6f} at beta = 1. As a "
+        "control, the same chain is made reversible: at each step it runs forwards or backwards with probability 1/2, "
         f"which leaves its stationary distribution as it is. There C_L = {control.lumpability:.6f} and C_P = "
         f"{control.predictability:.6f}, and the cost of the same groups rises from {control.at(0):.6f} to "
         f"{control.at(1):.6f}.",
@@ -159,7 +160,7 @@ def _cost_table(costs: Costs, control: Costs) -> Table:
 
 def _choice_table(choices: tuple[Choice, ...]) -> Table:
     return Table(
-        "What the default chooses, and what every map costs",
+        "The default's choice and the cost of every map",
         ("beta", *map(format_map, MAPS), "chosen", "its cost"),
         tuple(
             (
@@ -177,13 +178,13 @@ def _pictures(costs: Costs, control: Costs, choices: tuple[Choice, ...]) -> tupl
     return (
         Picture(
             "cost-over-beta",
-            "Cost of the groups {1} and {2,3} over beta: it falls for the paper's chain (left) and rises once that "
-            "chain is made reversible (right). Circles are computed from the two numbers the paper prints.",
+            "Cost of the groups {1} and {2,3} against beta: it falls for the paper's chain (left) and rises once that "
+            "chain is made reversible (right). Circles are computed from the two numbers that the paper prints.",
             lambda: pictures.draw_costs(costs, control),
         ),
         Picture(
             "choices",
-            "Cost of all three maps of the paper's chain, and what the default chooses: the lowest at every beta.",
+            "Cost of all three maps of the paper's chain, and the default's choice at each beta.",
             lambda: pictures.draw_choices(choices),
         ),
     )

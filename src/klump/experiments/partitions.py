@@ -1,4 +1,4 @@
-"""Partitions of single characters: read from print, matched with each other, written with what differs marked."""
+"""Partitions of characters: parse printed groups, align two partitions, format one with its mismatches marked."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Labels = NDArray[np.int64]
 
 
 def parse_groups(groups: str, symbols: Sequence[str]) -> Labels:
-    """Number the group of each character; -1 if it is in none.
+    """Return the group number of each character; -1 for a character in no group.
 
     Examples
     --------
@@ -27,7 +27,7 @@ def parse_groups(groups: str, symbols: Sequence[str]) -> Labels:
 
 
 def align(labels: Labels, target: Labels) -> Labels:
-    """Give the groups the numbers of those in another partition with which they share most, one to one.
+    """Renumber the groups one to one like those of another partition, with the largest overlap.
 
     Examples
     --------
@@ -42,7 +42,7 @@ def align(labels: Labels, target: Labels) -> Labels:
 
 
 def mismatches(labels: Labels, target: Labels) -> NDArray[np.bool_]:
-    """Tell which characters are left over when the groups are matched one to one.
+    """Return a mask of the characters in different groups after :func:`align`.
 
     Examples
     --------
@@ -53,7 +53,7 @@ def mismatches(labels: Labels, target: Labels) -> NDArray[np.bool_]:
 
 
 def format_groups(labels: Labels, target: Labels, symbols: Sequence[str]) -> Marked:
-    """Write the groups in the order of another partition; what is in another group there is marked.
+    """Write the groups in the order of another partition, with the mismatches marked.
 
     Examples
     --------

@@ -1,7 +1,7 @@
 """Planted groups under noise: the paper's quasi-lumpable and nearly completely decomposable chains.
 
-As published: one random map for each chain, groups may run empty; with annealing from beta = 1 down to 0, and
-without, where each beta has a random map of its own. By default: ``aggregate`` at each beta. All on the same chains.
+As published: one random map per chain, with empty groups allowed; with annealing from beta = 1 down to 0, and without
+annealing, from a new random map at each beta. By default: ``aggregate`` at each beta. All modes run on the same chains.
 """
 
 from __future__ import annotations
@@ -28,22 +28,27 @@ if TYPE_CHECKING:
     from klump.chain import MarkovChain
 
 NAME = "quasi-lumpable"
+# Chains per alpha and eps, as in the paper.
 TRIALS = 250
+# States per planted group, as in the paper.
 SIZES = (25, 25, 50)
+# The paper's extra weights of the diagonal blocks; at 0.95 a chain is nearly completely decomposable.
 ALPHAS = (0.0, 0.5, 0.95)
+# The paper's weights of the noise; at 0 a chain is exactly lumpable.
 EPSILONS = (0.0, 0.4, 0.8)
+# The paper's grid of beta, in the order of annealing.
 BETAS = (1.0, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1, 0.0)
-# The default runs on one chain in so many, the first ones: it takes a hundred times as long as the published search.
+# Published runs per run of the default, which takes about a hundred times as long and sees only the first chains.
 DEFAULT_SHARE = 7
-# The only noise for which the paper shows the search without annealing.
+# The only eps for which the paper shows the search without annealing.
 SEQUENTIAL_EPS = 0.4
-# What the default must reach for some beta, where the paper's best is 0.95: alpha, eps, mean ARI.
+# Alpha, eps, and the mean ARI that the default must reach for some beta; the paper's best there is 0.95.
 DEMANDED = (0.0, 0.4, 0.99)
-# Least and largest mean that the paper could have found: an ARI of 0 is that of guessing, a cost has no upper limit.
+# Smallest and largest mean that the paper could have found. The expected ARI of a random partition is 0.
 LIMITS = {"ari": (0.0, 1.0), "cost": (0.0, math.inf)}
-# Trials in one piece of work: a second or so.
+# Trials per piece: about a second of work.
 CHUNKS = {"annealing": 10, "sequential": 10, "default": 2}
-# What a seed is for: every draw has its own.
+# Purposes of seeds: every random choice has a seed of its own.
 PURPOSES = ("chain", "annealing", "sequential", "default")
 
 
@@ -55,13 +60,13 @@ SeedOf = Callable[..., int]
 
 @dataclass(frozen=True)
 class Trials:
-    """Cost and adjusted Rand index (ARI): a row for each chain, a column for each beta."""
+    """Cost and adjusted Rand index (ARI): one row per chain, one column per beta."""
 
     cost: Array
     ari: Array
 
     def samples(self, quantity: Quantity) -> tuple[Sample, ...]:
-        """Mean and standard deviation at each beta."""
+        """Return the sample at each beta."""
         values: Array = getattr(self, quantity)
         spread = values.std(axis=0, ddof=1) if len(values) > 1 else np.zeros(values.shape[1])
         return tuple(
@@ -75,7 +80,7 @@ Runs = dict[tuple[Mode, float, float], Trials]
 
 @dataclass(frozen=True)
 class Curve:
-    """One of the paper's 18 curves, and what was found beside it; a sample for each beta."""
+    """One of the paper's 18 curves and both modes' curves; one sample per beta."""
 
     panel: str
     meaning: str
@@ -89,7 +94,7 @@ class Curve:
 
     @property
     def title(self) -> str:
-        """What the curve shows, in a few words."""
+        """Quantity, algorithm and eps, as text."""
         what = "Cost" if self.quantity == "cost" else "ARI"
         how = "with" if self.annealing else "without"
         return f"{what} {how} annealing, eps = {self.eps:g}"
@@ -107,12 +112,12 @@ class Comparison:
 
     @property
     def title(self) -> str:
-        """Which chains, and which of the published algorithms."""
+        """Algorithm and eps, as text."""
         return f"{'with' if self.annealing else 'without'} annealing, eps = {self.eps:g}"
 
     @property
     def change(self) -> Trials:
-        """Default less published, chain by chain."""
+        """Paired differences, default less published."""
         return Trials(self.default.cost - self.published.cost, self.default.ari - self.published.ari)
 
 
@@ -137,7 +142,7 @@ def run_trials(settings: Settings) -> Runs:
 
 
 def run_piece(mode: Mode, alpha: float, eps: float, first: int, stop: int, seed: int) -> list[Any]:
-    """Run a few trials: for each, the cost and the ARI at each beta."""
+    """Run the trials ``first`` to ``stop - 1``: per trial, the cost and the ARI at each beta."""
     piece = []
     for trial in range(first, stop):
         seed_of = partial(_seed, Settings(seed=seed), alpha, eps, trial)
@@ -154,26 +159,30 @@ def _seed(settings: Settings, alpha: float, eps: float, trial: int, purpose: str
     return settings.seed_of(PURPOSES.index(purpose), ALPHAS.index(alpha), EPSILONS.index(eps), trial, which)
 
 
-def _annealing(chain: MarkovChain, seed_of: SeedOf) -> list[Aggregation]:
+def _search_by_annealing(chain: MarkovChain, seed_of: SeedOf) -> list[Aggregation]:
     seed = seed_of("annealing")
     return list(beta_path(chain, len(SIZES), BETAS, n_init=1, random_state=seed, allow_empty=True))
 
 
-def _sequential(chain: MarkovChain, seed_of: SeedOf) -> list[Aggregation]:
+def _search_sequentially(chain: MarkovChain, seed_of: SeedOf) -> list[Aggregation]:
     once = partial(aggregate, chain, len(SIZES), method="sequential", n_init=1, allow_empty=True)
     return [once(beta=beta, random_state=seed_of("sequential", which)) for which, beta in enumerate(BETAS)]
 
 
-def _default(chain: MarkovChain, seed_of: SeedOf) -> list[Aggregation]:
+def _search_by_default(chain: MarkovChain, seed_of: SeedOf) -> list[Aggregation]:
     seed = seed_of("default")
     return [aggregate(chain, len(SIZES), beta=beta, random_state=seed) for beta in BETAS]
 
 
-SEARCHES = {"annealing": _annealing, "sequential": _sequential, "default": _default}
+SEARCHES = {
+    "annealing": _search_by_annealing,
+    "sequential": _search_sequentially,
+    "default": _search_by_default,
+}
 
 
 def read_curves(runs: Runs) -> tuple[Curve, ...]:
-    """Read the paper's curves and put what was found beside them."""
+    """Read the paper's curves, and pair each with the curves of both modes."""
     file = resources.files("klump").joinpath("data", "paper_curves.json")
     paper = json.loads(file.read_text(encoding="utf-8"))
     curves = []
@@ -186,7 +195,7 @@ def read_curves(runs: Runs) -> tuple[Curve, ...]:
                     name,
                     alpha=alpha,
                     paper=tuple(Sample(mean, std, paper["trials"]) for mean, std in points),
-                    published=runs[_published(panel["annealing"]), alpha, eps].samples(quantity),
+                    published=runs[_published_mode(panel["annealing"]), alpha, eps].samples(quantity),
                     default=runs["default", alpha, eps].samples(quantity),
                     **panel,
                 )
@@ -195,7 +204,7 @@ def read_curves(runs: Runs) -> tuple[Curve, ...]:
 
 
 def compare(runs: Runs) -> tuple[Comparison, ...]:
-    """Pair each run of the published algorithm with the default's, on the chains that both have seen."""
+    """Pair the published algorithm with the default, on the chains of both."""
     comparisons = []
     for (mode, alpha, eps), trials in runs.items():
         if mode != "default":
@@ -205,11 +214,11 @@ def compare(runs: Runs) -> tuple[Comparison, ...]:
     return tuple(comparisons)
 
 
-def _published(annealing: bool) -> Mode:
+def _published_mode(annealing: bool) -> Mode:
     return "annealing" if annealing else "sequential"
 
 
 def best(curve: tuple[Sample, ...]) -> tuple[float, Sample]:
-    """Beta with the highest mean, and what is there."""
+    """Return the beta with the highest mean, and its sample."""
     which = int(np.argmax([sample.mean for sample in curve]))
     return BETAS[which], curve[which]

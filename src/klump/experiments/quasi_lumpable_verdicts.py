@@ -14,7 +14,7 @@ _ELSEWHERE = (
 
 
 def published_verdicts(curves: tuple[Curve, ...]) -> tuple[Verdict, ...]:
-    """Every point of the paper's curves beside the one found the paper's way."""
+    """Judge the published algorithm at every point of the paper's curves."""
     return tuple(
         judge(
             f"{curve.title}, alpha = {curve.alpha:g}, beta = {beta:g}",
@@ -22,7 +22,7 @@ def published_verdicts(curves: tuple[Curve, ...]) -> tuple[Verdict, ...]:
             paper,
             found,
             limits=LIMITS[curve.quantity],
-            reason=f"{simple_distance(paper, found):.3g} apart if each sample goes by its own deviation",
+            reason=f"{unpooled_distance(paper, found):.3g} apart if each sample has its own standard deviation",
         )
         for curve in curves
         for beta, paper, found in zip(BETAS, curve.paper, curve.published, strict=True)
@@ -30,7 +30,7 @@ def published_verdicts(curves: tuple[Curve, ...]) -> tuple[Verdict, ...]:
 
 
 def default_verdicts(curves: tuple[Curve, ...]) -> tuple[Verdict, ...]:
-    """Every point of the paper's curves beside the default's: a lower cost, and a higher ARI, are better."""
+    """Judge the default at every point of the paper's curves: a lower cost or a higher ARI is better."""
     verdicts = []
     for curve in curves:
         for beta, paper, found in zip(BETAS, curve.paper, curve.default, strict=True):
@@ -49,19 +49,19 @@ def default_verdicts(curves: tuple[Curve, ...]) -> tuple[Verdict, ...]:
 
 
 def distance(verdict: Verdict) -> float:
-    """How far apart the two means are, in the standard errors they were judged by."""
+    """Distance between the two means, in standard errors of the verdict."""
     assert verdict.paper is not None
     return STANDARD_ERRORS * abs(verdict.found - verdict.paper) / verdict.band
 
 
-def simple_distance(paper: Sample, found: Sample) -> float:
-    """The same by standard errors that each come from one sample alone."""
+def unpooled_distance(paper: Sample, found: Sample) -> float:
+    """Distance between the two means, in standard errors from each sample's own standard deviation."""
     error = math.hypot(paper.error, found.error)
     return abs(found.mean - paper.mean) / max(error, EQUAL / STANDARD_ERRORS)
 
 
 def recovery_verdicts(curves: tuple[Curve, ...]) -> tuple[Verdict, ...]:
-    """How well the default finds the planted groups at its best beta, against the paper at its best."""
+    """Judge the default's ARI at its best beta against the paper's at its best beta."""
     verdicts = []
     for curve in curves:
         if curve.quantity == "ari":
@@ -77,11 +77,11 @@ def recovery_verdicts(curves: tuple[Curve, ...]) -> tuple[Verdict, ...]:
 
 
 def demanded_verdict(curves: tuple[Curve, ...]) -> Verdict:
-    """Whether the default finds the planted groups nearly always where the paper sometimes misses them."""
+    """Judge whether the default reaches the demanded ARI, where the paper's best is below it."""
     alpha, eps, demanded = DEMANDED
     curve = next(curve for curve in curves if curve.panel == "ARI4" and curve.alpha == alpha)
     (_, paper), (beta, found) = best(curve.paper), best(curve.default)
-    reason = f"the band is what the paper's best lacks to {demanded:g}; found at beta = {beta:g}"
+    reason = f"the band is {demanded:g} less the paper's best; found at beta = {beta:g}"
     if found.mean < demanded:
         missing = f"{demanded - found.mean:.4f} short of it, standard error {found.error:.4f}"
         reason += f"; {missing} of {found.size} trials"
@@ -100,7 +100,7 @@ def demanded_verdict(curves: tuple[Curve, ...]) -> Verdict:
 
 
 def cost_verdict(comparison: Comparison) -> Verdict:
-    """Whether the default's mean cost is above the published algorithm's at any beta."""
+    """Judge whether the default's mean cost exceeds the published algorithm's at any beta."""
     change = comparison.change.cost.mean(axis=0)
     lower, higher = int((change < -EQUAL).sum()), int((change > EQUAL).sum())
     reason = (
