@@ -1,4 +1,4 @@
-"""The characters of a novel: the paper's groups, what they cost, and what klump makes of them."""
+"""The characters of a novel: the paper's partitions, their costs, and klump's partitions."""
 
 import dataclasses
 import json
@@ -16,7 +16,7 @@ from klump.experiments.partitions import mismatches, parse_groups
 from klump.experiments.result import MODES
 from klump.sources.datasets import letter_bigrams
 
-# What the published algorithm has to reach with four groups.
+# Largest costs of the published algorithm with four groups, in bits.
 LIMITS = {1.0: 0.4139, 0.8: 0.3966, 0.5: 0.3465, 0.0: 0.0708}
 PRINTED = list(bigrams.printed_partitions())
 
@@ -63,13 +63,13 @@ def verdicts(result, mode, word):
     return [verdict for verdict in result.verdicts if verdict.mode == mode and word in verdict.what]
 
 
-def test_reference_is_made_of_all_characters(chain):
+def test_reference_contains_all_characters(chain):
     assert sorted(bigrams.REFERENCE.replace(" ", "")) == sorted(bigrams.symbols_of(chain))
     assert len(bigrams.REFERENCE.split()) == 7
 
 
 @pytest.mark.parametrize(("n_groups", "beta"), PRINTED)
-def test_printed_groups_are_made_of_all_characters(chain, n_groups, beta):
+def test_printed_groups_contain_all_characters(chain, n_groups, beta):
     groups = bigrams.printed_partitions()[n_groups, beta][1]
     missing = "q" if (n_groups, beta) == (7, 0.0) else ""
     assert sorted(groups.replace(" ", "") + missing) == sorted(bigrams.symbols_of(chain))
@@ -81,7 +81,7 @@ def test_printed_groups_have_the_printed_index(chain, n_groups, beta):
     labels = bigrams.paper_labels(chain, n_groups, beta)
     plausible = parse_groups(bigrams.REFERENCE, bigrams.symbols_of(chain))
     index = reference.adjusted_rand_index(plausible, labels)
-    # One of the printed digits is not that of the printed groups, for whatever reason.
+    # One printed index is not that of the printed groups.
     expected = 0.316 if (n_groups, beta) == (7, 0.5) else bigrams.printed_partitions()[n_groups, beta][0]
     assert index == pytest.approx(expected, abs=0.005 + 1e-9)
 
@@ -136,7 +136,7 @@ def test_tables_are_complete(result):
     assert all(groups.startswith("{␣") and " {" in groups for groups in marks)
 
 
-def test_data_is_json_and_comes_again_from_the_written_pieces(result, directory, monkeypatch):
+def test_data_is_json_and_is_restored_from_stored_pieces(result, directory, monkeypatch):
     def never(*_):
         raise AssertionError("a finished piece was run again")
 
@@ -186,13 +186,13 @@ def test_pictures_can_be_drawn(result, tmp_path):
 
 @pytest.fixture
 def comparison(chain):
-    """A comparison in which everything is as the paper says."""
+    """Comparison in which all partitions are the paper's."""
     paper = bigrams.evaluate(chain, bigrams.paper_labels(chain, 4, 0.8), 0.8)
     return bigrams.Comparison(4, 0.8, 0.46, paper, paper, paper, paper.labels, ())
 
 
-def moved(chain, partition, count):
-    """The same partition with some characters in the next group."""
+def move(chain, partition, count):
+    """Return the partition with ``count`` characters moved to the next group."""
     labels = partition.labels.copy()
     labels[20 : 20 + count] = (labels[20 : 20 + count] + 1) % 4
     return bigrams.evaluate(chain, labels, partition.beta)
@@ -200,7 +200,7 @@ def moved(chain, partition, count):
 
 @pytest.mark.parametrize(("count", "outcome"), [(0, "agrees"), (4, "agrees"), (5, "differs")])
 def test_more_than_four_characters_are_too_many(chain, comparison, count, outcome):
-    other = dataclasses.replace(comparison, published=moved(chain, comparison.paper, count))
+    other = dataclasses.replace(comparison, published=move(chain, comparison.paper, count))
     findings = bigrams.Findings(chain, (4,), {}, (other,), {})
     verdict = bigrams_verdicts._symbols_verdict(other, findings)
     assert (verdict.found, verdict.outcome) == (count, outcome)
@@ -210,10 +210,10 @@ def test_more_than_four_characters_are_too_many(chain, comparison, count, outcom
 def test_index_may_change_only_as_far_as_the_characters_explain(chain, comparison):
     findings = bigrams.Findings(chain, (4,), {}, (comparison,), {})
     assert bigrams_verdicts._ari_verdict(comparison, findings).band == pytest.approx(0.005)
-    one = dataclasses.replace(comparison, published=moved(chain, comparison.paper, 1))
+    one = dataclasses.replace(comparison, published=move(chain, comparison.paper, 1))
     band = bigrams_verdicts._ari_verdict(one, findings).band
     assert abs(one.published.ari - one.paper.ari) + 0.005 <= band + 1e-12 < 0.05
-    many = dataclasses.replace(comparison, published=moved(chain, comparison.paper, 30))
+    many = dataclasses.replace(comparison, published=move(chain, comparison.paper, 30))
     assert bigrams_verdicts._ari_verdict(many, findings).band == pytest.approx(0.005)
     assert bigrams_verdicts._ari_verdict(many, findings).outcome == "differs"
 
@@ -253,7 +253,7 @@ def test_one_costlier_beta_spoils_the_mean(chain, comparison, monkeypatch):
 
 
 def test_share_of_seeds(chain, comparison):
-    far, near = moved(chain, comparison.paper, 9).labels, moved(chain, comparison.paper, 2).labels
+    far, near = move(chain, comparison.paper, 9).labels, move(chain, comparison.paper, 2).labels
     several = dataclasses.replace(comparison, other_seeds=(far, near, np.array(near)))
     assert several.share_of_seeds(several.paper.labels, 4) == 0.75
     assert several.share_of_seeds(several.paper.labels, 0) == 0.25

@@ -1,4 +1,4 @@
-"""Guaranteed and observed errors: against slow sums over all paths, and what the experiment makes of them."""
+"""Guaranteed and observed errors: against slow sums over all paths, and the verdicts on them."""
 
 import dataclasses
 import itertools
@@ -16,7 +16,7 @@ SEED = 20170913
 
 
 def quick(chain, n_states, beta, **options):
-    """Stand in for the default where only the bookkeeping is tested."""
+    """Fast replacement of the default, for tests of the bookkeeping."""
     return aggregate(chain, n_states, beta, method="annealing", n_init=1, **options)
 
 
@@ -78,7 +78,7 @@ def test_observed_errors_are_those_of_sums_over_all_paths(kind):
 
 
 @pytest.mark.parametrize("seed", range(10))
-def test_errors_of_paths_grow_from_epsilon_by_no_more_than_epsilon_a_step(seed):
+def test_errors_of_paths_grow_from_epsilon_by_at_most_epsilon_per_step(seed):
     chain = random_chain(12, concentration=0.2, random_state=seed)
     answer = Aggregation.from_labels(chain, np.arange(12) % 3)
     epsilon = answer.bisimulation.epsilon
@@ -120,7 +120,7 @@ def test_every_guarantee_holds(result):
         (1.0, 2.0, ["undecided", "undecided"]),
     ],
 )
-def test_a_bound_that_nothing_can_exceed_decides_nothing(certificates, epsilon, proposition, outcomes):
+def test_a_trivial_bound_is_undecided(certificates, epsilon, proposition, outcomes):
     errors = (epsilon,) * 3
     changed = dataclasses.replace(
         certificates[0], epsilon=epsilon, proposition=proposition, marginal=errors, paths=errors

@@ -1,4 +1,4 @@
-"""The experiment with points: at a small size against the paper, and what it makes of its numbers."""
+"""The experiment with points: a small run against the paper, and the verdicts on it."""
 
 import json
 from functools import partial
@@ -16,7 +16,7 @@ SEED = 20170913
 
 
 def quick(chain, n_states, beta, method="annealing", n_init=2, **options):
-    """Stand in for the default where only the bookkeeping is tested."""
+    """Fast replacement of the default, for tests of the bookkeeping."""
     return aggregate(chain, n_states, beta, method, n_init, **options)
 
 
@@ -37,7 +37,7 @@ def few():
         return clustering_report.run(Settings(trials=10, seed=SEED))
 
 
-def test_ten_draws_and_the_papers_one_decide_nothing(result):
+def test_ten_draws_against_the_papers_one_are_undecided(result):
     published = [verdict for verdict in result.verdicts if verdict.mode == "as published"]
     assert len(published) == 4 * 4 + 2
     assert {verdict.outcome for verdict in published} == {"undecided"}
@@ -117,7 +117,7 @@ def test_draws_do_not_depend_on_how_many_there_are(result, few):
         assert entry["ari"]["as published"] == more["ari"]["as published"][:2]
 
 
-def test_an_interrupted_run_goes_on_where_it_was(tmp_path, monkeypatch):
+def test_an_interrupted_run_resumes(tmp_path, monkeypatch):
     monkeypatch.setattr(clustering, "aggregate", quick)
     monkeypatch.setattr(clustering, "OTHERS", (12,))
     settings = partial(Settings, trials=1, seed=SEED, directory=tmp_path)

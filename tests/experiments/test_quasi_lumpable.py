@@ -1,4 +1,4 @@
-"""The experiment with planted groups: at a small size against the paper, and what it makes of its numbers."""
+"""The experiment with planted groups: a small run against the paper, and the verdicts on it."""
 
 import dataclasses
 import json
@@ -17,7 +17,7 @@ SEED = 20170913
 
 
 def quick_default(chain, seed_of):
-    """Stand in for the default where only the bookkeeping is tested."""
+    """Fast replacement of the default, for tests of the bookkeeping."""
     search = partial(aggregate, chain, 3, method="annealing", n_init=1, random_state=seed_of("default"))
     return [search(beta=beta) for beta in BETAS]
 
@@ -30,8 +30,8 @@ def result():
         return quasi_lumpable_report.run(Settings(trials=10, seed=SEED))
 
 
-def invented(trials, default):
-    """A result of chains that nobody has seen, so many of them."""
+def random_result(trials, default):
+    """Result of uniformly random costs and indices, for given numbers of chains."""
     rng = np.random.default_rng(SEED)
 
     def runs(settings):
@@ -92,7 +92,7 @@ def test_there_are_verdicts_tables_pictures_and_data(result):
 def test_figures_of_fewer_than_ten_chains_are_left_out(
     trials, default, rows, columns, paragraphs, lines, tmp_path
 ):
-    result = invented(trials, default)
+    result = random_result(trials, default)
     assert [len(table.rows) for table in result.tables] == rows
     assert [len(table.columns) for table in result.tables] == columns
     assert all(len(row) == len(table.columns) for table in result.tables for row in table.rows)
@@ -145,7 +145,7 @@ def test_trials_do_not_depend_on_how_they_are_divided():
     assert whole == parts
 
 
-def test_an_interrupted_run_goes_on_where_it_was(tmp_path, monkeypatch):
+def test_an_interrupted_run_resumes(tmp_path, monkeypatch):
     monkeypatch.setitem(quasi_lumpable.SEARCHES, "default", quick_default)
     seen = []
     settings = Settings(trials=1, seed=SEED, directory=tmp_path, progress=lambda *state: seen.append(state))
@@ -159,7 +159,7 @@ def test_an_interrupted_run_goes_on_where_it_was(tmp_path, monkeypatch):
     assert all(np.array_equal(first[key].cost, second[key].cost) for key in first)
 
 
-def test_the_default_is_compared_on_the_chains_that_it_has_seen():
+def test_the_default_is_compared_on_its_own_chains():
     many, few = (Trials(np.arange(11.0 * n).reshape(n, 11), np.zeros((n, 11))) for n in (10, 2))
     (pair,) = quasi_lumpable.compare({("annealing", 0.0, 0.4): many, ("default", 0.0, 0.4): few})
     np.testing.assert_array_equal(pair.change.cost, np.zeros((2, 11)))
@@ -201,7 +201,7 @@ def test_one_beta_with_a_higher_mean_cost_is_a_difference():
 
 
 @pytest.mark.parametrize("found, outcome", [(0.995, "better"), (0.98, "differs")])
-def test_what_is_demanded_of_the_default(found, outcome):
+def test_the_default_must_reach_the_demanded_ari(found, outcome):
     paper, default = ((Sample(mean, 0.1, 250),) * 11 for mean in (0.95, found))
     curve = Curve("ARI4", "", "ari", True, 0.4, 0.0, paper, paper, default)
     verdict = quasi_lumpable_verdicts.demanded_verdict((curve,))
