@@ -117,7 +117,7 @@ def imported_modules(path: Path, known: set[str]) -> set[str]:
     return found & known
 
 
-@pytest.mark.parametrize("own", sorted({room(path) for path in modules()} - {"experiments"}))
+@pytest.mark.parametrize("own", sorted({room(path) for path in modules()}))
 def test_modules_of_a_room_do_not_import_each_other_in_a_circle(own):
     """Take away modules that import no other one of the room, again and again: none may be left."""
     known = {name: path for name, path in named_modules().items() if room(path) == own}

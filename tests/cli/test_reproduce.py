@@ -1,4 +1,4 @@
-"""The command that runs the paper's experiments again, with experiments that take no time."""
+"""``klump reproduce`` with synthetic experiments."""
 
 import importlib.util
 import json
@@ -17,7 +17,7 @@ from klump import experiments
 from klump.experiments.result import Picture, Result, Verdict
 from klump.experiments.trials import run_pieces
 
-# Two experiments in place of the paper's; a piece of the second waits for ever if it is told to.
+# An experiment in place of the paper's; a piece waits forever if WAIT_AT is its number.
 SCRIPT = """
 import os, sys, threading
 from types import ModuleType
@@ -38,9 +38,9 @@ def run(settings):
     found = run_pieces("slow", piece, [(number,) for number in range(8)], settings)
     return Result("slow", "Slow", (), (), data={"found": found})
 
-sys.modules["klump.experiments.slow"] = ModuleType("slow")
-sys.modules["klump.experiments.slow"].run = run
-experiments.EXPERIMENTS = {"slow": "takes for ever"}
+sys.modules["klump.experiments.slow_report"] = ModuleType("slow")
+sys.modules["klump.experiments.slow_report"].run = run
+experiments.EXPERIMENTS = {"slow": "takes forever"}
 main(sys.argv[1:], prog_name="klump")
 """
 
@@ -87,7 +87,7 @@ def folder(tmp_path, monkeypatch):
     for name, run in (("two_words", other), ("quick", quick)):
         module = ModuleType(name)
         module.run = run
-        monkeypatch.setitem(sys.modules, f"klump.experiments.{name}", module)
+        monkeypatch.setitem(sys.modules, f"klump.experiments.{name}_report", module)
     with joblib.parallel_config("threading"):
         yield tmp_path
 
@@ -204,7 +204,7 @@ def test_without_matplotlib(folder, klump_cli, monkeypatch):
     assert list(folder.iterdir()) == []
 
 
-def test_folder_that_cannot_be_made(folder, klump_cli):
+def test_folder_that_cannot_be_created(folder, klump_cli):
     (folder / "file.txt").write_text("no folder")
     error = klump_cli("reproduce -o file.txt/out", status=1).stderr
     assert error.startswith("klump: error: file.txt/out: cannot be written: ")
@@ -239,12 +239,12 @@ def on_a_terminal(arguments, wait_for=None, **environment):
     ("jobs", "wait", "finished"),
     [("1", "in a search", [0, 1, 2, 3, 4]), ("2", "in an event", [0, 1, 2, 3, 4, 6, 7])],
 )
-def test_ctrl_c_and_on_from_there(tmp_path, jobs, wait, finished):
+def test_ctrl_c_and_resume(tmp_path, jobs, wait, finished):
     stopped = ["-o", str(tmp_path / "stopped"), "--jobs", jobs]
     status, shown = on_a_terminal(stopped, b"%d/8" % len(finished), WAIT=wait, WAIT_AT="5")
     assert status == 130, shown
-    assert "klump: interrupted: what is finished is kept in " in shown
-    assert "the same command goes on from there" in shown
+    assert "klump: interrupted: finished pieces are kept in " in shown
+    assert "run the same command again to resume" in shown
     assert "Traceback" not in shown
     pieces = (tmp_path / "stopped" / "pieces" / "slow.jsonl").read_text().splitlines()
     assert sorted(json.loads(line)["result"] for line in pieces) == [number**0.5 for number in finished]
@@ -260,7 +260,7 @@ def test_ctrl_c_and_on_from_there(tmp_path, jobs, wait, finished):
     assert len(lines) == 8
 
 
-def test_workers_do_not_hear_ctrl_c():
+def test_workers_ignore_ctrl_c():
     code = """
 import joblib, signal
 from klump.cli.stopping import start_workers

@@ -1,4 +1,4 @@
-"""The characters of a novel: the paper's groups, what they cost, and what klump makes of them."""
+"""The characters of a novel: the paper's partitions, their costs, and klump's partitions."""
 
 import dataclasses
 import json
@@ -11,13 +11,14 @@ import reference
 from klump.aggregation import beta_path, score
 from klump.aggregation.costs import Costs
 from klump.aggregation.question import aggregate
-from klump.experiments import Settings, bigrams, run
-from klump.experiments.partitions import differing, labels_of
+from klump.experiments import Settings, bigrams, bigrams_report, bigrams_verdicts, run
+from klump.experiments.partitions import mismatches, parse_groups
+from klump.experiments.result import MODES
 from klump.sources.datasets import letter_bigrams
 
-# What the published algorithm has to reach with four groups.
+# Largest costs of the published algorithm with four groups, in bits.
 LIMITS = {1.0: 0.4139, 0.8: 0.3966, 0.5: 0.3465, 0.0: 0.0708}
-PRINTED = list(bigrams.printed())
+PRINTED = list(bigrams.printed_partitions())
 
 
 @pytest.fixture(scope="module")
@@ -62,14 +63,14 @@ def verdicts(result, mode, word):
     return [verdict for verdict in result.verdicts if verdict.mode == mode and word in verdict.what]
 
 
-def test_reference_is_made_of_all_characters(chain):
+def test_reference_contains_all_characters(chain):
     assert sorted(bigrams.REFERENCE.replace(" ", "")) == sorted(bigrams.symbols_of(chain))
     assert len(bigrams.REFERENCE.split()) == 7
 
 
 @pytest.mark.parametrize(("n_groups", "beta"), PRINTED)
-def test_printed_groups_are_made_of_all_characters(chain, n_groups, beta):
-    groups = bigrams.printed()[n_groups, beta][1]
+def test_printed_groups_contain_all_characters(chain, n_groups, beta):
+    groups = bigrams.printed_partitions()[n_groups, beta][1]
     missing = "q" if (n_groups, beta) == (7, 0.0) else ""
     assert sorted(groups.replace(" ", "") + missing) == sorted(bigrams.symbols_of(chain))
     assert len(groups.split()) == n_groups
@@ -78,17 +79,17 @@ def test_printed_groups_are_made_of_all_characters(chain, n_groups, beta):
 @pytest.mark.parametrize(("n_groups", "beta"), PRINTED)
 def test_printed_groups_have_the_printed_index(chain, n_groups, beta):
     labels = bigrams.paper_labels(chain, n_groups, beta)
-    plausible = labels_of(bigrams.REFERENCE, bigrams.symbols_of(chain))
+    plausible = parse_groups(bigrams.REFERENCE, bigrams.symbols_of(chain))
     index = reference.adjusted_rand_index(plausible, labels)
-    # One of the printed digits is not that of the printed groups, for whatever reason.
-    expected = 0.316 if (n_groups, beta) == (7, 0.5) else bigrams.printed()[n_groups, beta][0]
+    # One printed index is not that of the printed groups.
+    expected = 0.316 if (n_groups, beta) == (7, 0.5) else bigrams.printed_partitions()[n_groups, beta][0]
     assert index == pytest.approx(expected, abs=0.005 + 1e-9)
 
 
 def test_published_algorithm_finds_the_groups_of_table_1(chain):
     for answer in beta_path(chain, 4, list(LIMITS), n_init=20, allow_empty=True):
         assert answer.cost <= LIMITS[answer.beta]
-        assert differing(answer.labels, bigrams.paper_labels(chain, 4, answer.beta)).sum() <= 4
+        assert mismatches(answer.labels, bigrams.paper_labels(chain, 4, answer.beta)).sum() <= 4
 
 
 def test_result_has_table_1(result):
@@ -99,7 +100,7 @@ def test_result_has_table_1(result):
 
 def test_default_is_never_costlier(result):
     for n_states in (2, 4):
-        published, default = (found(result, mode, n_states) for mode in bigrams.MODES)
+        published, default = (found(result, mode, n_states) for mode in MODES)
         assert all(default[beta]["cost"] <= published[beta]["cost"] + 1e-9 for beta in published)
         outcomes = [verdict.outcome for verdict in verdicts(result, "default", f"k = {n_states}")]
         assert set(outcomes) == {"agrees", "better"}
@@ -113,7 +114,7 @@ def test_trivial_answer_is_called_trivial(result):
 
 def test_costs_are_those_of_score(chain, result):
     for answer in result.data["found"]:
-        labels = labels_of(" ".join(answer["groups"]), bigrams.symbols_of(chain))
+        labels = parse_groups(" ".join(answer["groups"]), bigrams.symbols_of(chain))
         costs = score(chain, labels)
         assert costs.at(answer["beta"]) == pytest.approx(answer["cost"], abs=1e-10)
         assert costs.kept == pytest.approx(answer["kept"], abs=1e-10)
@@ -135,7 +136,7 @@ def test_tables_are_complete(result):
     assert all(groups.startswith("{␣") and " {" in groups for groups in marks)
 
 
-def test_data_is_json_and_comes_again_from_the_written_pieces(result, directory, monkeypatch):
+def test_data_is_json_and_is_restored_from_stored_pieces(result, directory, monkeypatch):
     def never(*_):
         raise AssertionError("a finished piece was run again")
 
@@ -155,9 +156,9 @@ def test_quick_run_says_so(result):
 def test_shares_of_fewer_than_ten_seeds_are_not_shown(chain, result, comparison):
     assert result.text[2] == "Dependence on the seed, 2 seeds: too few to show; shares need 10."
     for count in (9, 10):
-        seeds = dataclasses.replace(comparison, others=(comparison.paper.labels,) * (count - 1))
+        seeds = dataclasses.replace(comparison, other_seeds=(comparison.paper.labels,) * (count - 1))
         findings = bigrams.Findings(chain, (4,), {}, (seeds,), {4: 0.5})
-        text = bigrams._text_on_seeds(findings)
+        text = bigrams_report._text_on_seeds(findings)
         assert ("too few" in text) == (count < 10)
         assert ("0.50 for k = 4" in text) == (count >= 10)
 
@@ -173,7 +174,7 @@ def test_a_quick_run_has_as_many_seeds_as_shares_need(monkeypatch):
     for trials, seeds in ((4, 4), (20, 10), (None, 20)):
         planned.clear()
         with pytest.raises(InterruptedError):
-            bigrams.find(Settings(trials=trials))
+            bigrams.compute(Settings(trials=trials))
         assert len({seed for work, _, _, seed in planned if work == "as published"}) == seeds
 
 
@@ -185,45 +186,51 @@ def test_pictures_can_be_drawn(result, tmp_path):
 
 @pytest.fixture
 def comparison(chain):
-    """A comparison in which everything is as the paper says."""
-    paper = bigrams.rated(chain, bigrams.paper_labels(chain, 4, 0.8), 0.8)
+    """Comparison in which all partitions are the paper's."""
+    paper = bigrams.evaluate(chain, bigrams.paper_labels(chain, 4, 0.8), 0.8)
     return bigrams.Comparison(4, 0.8, 0.46, paper, paper, paper, paper.labels, ())
 
 
-def moved(chain, partition, count):
-    """The same partition with some characters in the next group."""
+def move(chain, partition, count):
+    """Return the partition with ``count`` characters moved to the next group."""
     labels = partition.labels.copy()
     labels[20 : 20 + count] = (labels[20 : 20 + count] + 1) % 4
-    return bigrams.rated(chain, labels, partition.beta)
+    return bigrams.evaluate(chain, labels, partition.beta)
 
 
 @pytest.mark.parametrize(("count", "outcome"), [(0, "agrees"), (4, "agrees"), (5, "differs")])
 def test_more_than_four_characters_are_too_many(chain, comparison, count, outcome):
-    other = dataclasses.replace(comparison, published=moved(chain, comparison.paper, count))
+    other = dataclasses.replace(comparison, published=move(chain, comparison.paper, count))
     findings = bigrams.Findings(chain, (4,), {}, (other,), {})
-    verdict = bigrams._symbols_verdict(other, findings)
+    verdict = bigrams_verdicts._symbols_verdict(other, findings)
     assert (verdict.found, verdict.outcome) == (count, outcome)
     assert ("ends" in verdict.reason) == (count > 0)
 
 
 def test_index_may_change_only_as_far_as_the_characters_explain(chain, comparison):
     findings = bigrams.Findings(chain, (4,), {}, (comparison,), {})
-    assert bigrams._ari_verdict(comparison, findings).band == pytest.approx(0.005)
-    one = dataclasses.replace(comparison, published=moved(chain, comparison.paper, 1))
-    band = bigrams._ari_verdict(one, findings).band
+    assert bigrams_verdicts._ari_verdict(comparison, findings).band == pytest.approx(0.005)
+    one = dataclasses.replace(comparison, published=move(chain, comparison.paper, 1))
+    band = bigrams_verdicts._ari_verdict(one, findings).band
     assert abs(one.published.ari - one.paper.ari) + 0.005 <= band + 1e-12 < 0.05
-    many = dataclasses.replace(comparison, published=moved(chain, comparison.paper, 30))
-    assert bigrams._ari_verdict(many, findings).band == pytest.approx(0.005)
-    assert bigrams._ari_verdict(many, findings).outcome == "differs"
+    many = dataclasses.replace(comparison, published=move(chain, comparison.paper, 30))
+    assert bigrams_verdicts._ari_verdict(many, findings).band == pytest.approx(0.005)
+    assert bigrams_verdicts._ari_verdict(many, findings).outcome == "differs"
 
 
 def test_costlier_default_is_called_different(comparison):
     costs = comparison.paper.costs
     worse = Costs(costs.lumpability + 0.01, costs.predictability + 0.02, costs.redundancy_rate)
     costlier = dataclasses.replace(comparison.paper, costs=worse)
-    assert bigrams._default_verdict(dataclasses.replace(comparison, default=costlier)).outcome == "differs"
-    assert bigrams._default_verdict(dataclasses.replace(comparison, published=costlier)).outcome == "better"
-    assert bigrams._default_verdict(comparison).outcome == "agrees"
+    assert (
+        bigrams_verdicts._default_verdict(dataclasses.replace(comparison, default=costlier)).outcome
+        == "differs"
+    )
+    assert (
+        bigrams_verdicts._default_verdict(dataclasses.replace(comparison, published=costlier)).outcome
+        == "better"
+    )
+    assert bigrams_verdicts._default_verdict(comparison).outcome == "agrees"
 
 
 def test_one_costlier_beta_spoils_the_mean(chain, comparison, monkeypatch):
@@ -238,13 +245,15 @@ def test_one_costlier_beta_spoils_the_mean(chain, comparison, monkeypatch):
         ("default", 4, 0.8): priced(0.1),
         ("default", 4, 0.5): priced(0.21),
     }
-    verdict = bigrams._never_costlier_verdict(4, bigrams.Findings(chain, (4,), answers, (comparison,), {}))
+    verdict = bigrams_verdicts._never_costlier_verdict(
+        4, bigrams.Findings(chain, (4,), answers, (comparison,), {})
+    )
     assert verdict.found < verdict.paper
     assert verdict.outcome == "differs"
 
 
 def test_share_of_seeds(chain, comparison):
-    far, near = moved(chain, comparison.paper, 9).labels, moved(chain, comparison.paper, 2).labels
-    several = dataclasses.replace(comparison, others=(far, near, np.array(near)))
-    assert several.share(several.paper.labels, 4) == 0.75
-    assert several.share(several.paper.labels, 0) == 0.25
+    far, near = move(chain, comparison.paper, 9).labels, move(chain, comparison.paper, 2).labels
+    several = dataclasses.replace(comparison, other_seeds=(far, near, np.array(near)))
+    assert several.share_of_seeds(several.paper.labels, 4) == 0.75
+    assert several.share_of_seeds(several.paper.labels, 0) == 0.25

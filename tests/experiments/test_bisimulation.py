@@ -1,4 +1,4 @@
-"""Guaranteed and observed errors: against slow sums over all paths, and what the experiment makes of them."""
+"""Guaranteed and observed errors: against slow sums over all paths, and the verdicts on them."""
 
 import dataclasses
 import itertools
@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from klump import Aggregation, aggregate
-from klump.experiments import Settings, bisimulation, bisimulation_report, points
+from klump.experiments import Settings, bisimulation, bisimulation_report, bisimulation_verdicts, points
 from klump.experiments.bisimulation import marginal_errors, path_errors
 from klump.sources.random_chains import block_chain, random_chain
 
@@ -16,7 +16,7 @@ SEED = 20170913
 
 
 def quick(chain, n_states, beta, **options):
-    """Stand in for the default where only the bookkeeping is tested."""
+    """Fast replacement of the default, for tests of the bookkeeping."""
     return aggregate(chain, n_states, beta, method="annealing", n_init=1, **options)
 
 
@@ -24,7 +24,7 @@ def quick(chain, n_states, beta, **options):
 def result():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(bisimulation, "aggregate", quick)
-        return bisimulation.run(Settings(trials=20, seed=SEED))
+        return bisimulation_report.run(Settings(trials=20, seed=SEED))
 
 
 @pytest.fixture(scope="module")
@@ -78,7 +78,7 @@ def test_observed_errors_are_those_of_sums_over_all_paths(kind):
 
 
 @pytest.mark.parametrize("seed", range(10))
-def test_errors_of_paths_grow_from_epsilon_by_no_more_than_epsilon_a_step(seed):
+def test_errors_of_paths_grow_from_epsilon_by_at_most_epsilon_per_step(seed):
     chain = random_chain(12, concentration=0.2, random_state=seed)
     answer = Aggregation.from_labels(chain, np.arange(12) % 3)
     epsilon = answer.bisimulation.epsilon
@@ -120,12 +120,14 @@ def test_every_guarantee_holds(result):
         (1.0, 2.0, ["undecided", "undecided"]),
     ],
 )
-def test_a_bound_that_nothing_can_exceed_decides_nothing(certificates, epsilon, proposition, outcomes):
+def test_a_trivial_bound_is_undecided(certificates, epsilon, proposition, outcomes):
     errors = (epsilon,) * 3
     changed = dataclasses.replace(
         certificates[0], epsilon=epsilon, proposition=proposition, marginal=errors, paths=errors
     )
-    verdicts = [v for v in bisimulation._verdicts([changed, *certificates[1:]]) if "three-state" in v.what]
+    verdicts = [
+        v for v in bisimulation_verdicts.verdicts([changed, *certificates[1:]]) if "three-state" in v.what
+    ]
     assert [verdict.outcome for verdict in verdicts] == outcomes
     for verdict in verdicts:
         assert ("no total variation can exceed" in verdict.obstacle) == (verdict.outcome == "undecided")
@@ -135,7 +137,9 @@ def test_ten_draws_are_enough(certificates):
     three_states, planted, *found = certificates
     for count in (9, 10):
         every = [three_states, *(dataclasses.replace(planted, draw=draw) for draw in range(count)), *found]
-        outcomes = {v.what: v.outcome for v in bisimulation._verdicts(every) if v.mode == "as published"}
+        outcomes = {
+            v.what: v.outcome for v in bisimulation_verdicts.verdicts(every) if v.mode == "as published"
+        }
         expected = "agrees" if count == 10 else "undecided"
         assert outcomes["quasi-lumpable: Proposition 1 holds (share of chains)"] == expected
         assert outcomes["lumpable chains (eps = 0) in their planted groups: largest epsilon"] == expected
@@ -187,7 +191,7 @@ def test_no_more_chains_are_drawn_than_a_theorem_needs():
 def test_a_broken_guarantee_is_seen(certificates, change, what):
     change = {"epsilon": 0.05, "marginal": (0.05, 0.05), "paths": (0.05, 0.05), **change}
     broken = [dataclasses.replace(certificates[0], **change), *certificates[1:]]
-    verdicts = list(bisimulation._verdicts(broken))
+    verdicts = list(bisimulation_verdicts.verdicts(broken))
     (differs,) = (verdict.what for verdict in verdicts if verdict.outcome == "differs")
     assert what in differs
 
@@ -197,5 +201,5 @@ def test_an_error_in_a_lumpable_chain_is_seen(certificates):
     assert planted.groups == "planted"
     assert planted.epsilon < 1e-12
     broken = dataclasses.replace(planted, epsilon=1e-9, proposition=1e-8)
-    verdicts = list(bisimulation._verdicts([certificates[0], broken, *certificates[2:]]))
+    verdicts = list(bisimulation_verdicts.verdicts([certificates[0], broken, *certificates[2:]]))
     assert verdicts[-1].outcome == "differs"

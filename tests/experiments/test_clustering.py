@@ -1,4 +1,4 @@
-"""The experiment with points: at a small size against the paper, and what it makes of its numbers."""
+"""The experiment with points: a small run against the paper, and the verdicts on it."""
 
 import json
 from functools import partial
@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from klump import aggregate, score
-from klump.experiments import Settings, clustering
+from klump.experiments import Settings, clustering, clustering_report, clustering_verdicts
 from klump.experiments.clustering import BETAS, PAPER_RIGHT, Draws
 from klump.experiments.points import ALTERNATIVE, PUBLISHED, chain_of, draw_points, points_seed
 from klump.experiments.shares import Share
@@ -16,7 +16,7 @@ SEED = 20170913
 
 
 def quick(chain, n_states, beta, method="annealing", n_init=2, **options):
-    """Stand in for the default where only the bookkeeping is tested."""
+    """Fast replacement of the default, for tests of the bookkeeping."""
     return aggregate(chain, n_states, beta, method, n_init, **options)
 
 
@@ -25,7 +25,7 @@ def result():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(clustering, "aggregate", quick)
         patch.setattr(clustering, "OTHERS", (12, 30))
-        return clustering.run(Settings(trials=50, seed=SEED))
+        return clustering_report.run(Settings(trials=50, seed=SEED))
 
 
 @pytest.fixture(scope="module")
@@ -34,10 +34,10 @@ def few():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(clustering, "aggregate", quick)
         patch.setattr(clustering, "OTHERS", (12, 30))
-        return clustering.run(Settings(trials=10, seed=SEED))
+        return clustering_report.run(Settings(trials=10, seed=SEED))
 
 
-def test_ten_draws_and_the_papers_one_decide_nothing(result):
+def test_ten_draws_against_the_papers_one_are_undecided(result):
     published = [verdict for verdict in result.verdicts if verdict.mode == "as published"]
     assert len(published) == 4 * 4 + 2
     assert {verdict.outcome for verdict in published} == {"undecided"}
@@ -117,16 +117,16 @@ def test_draws_do_not_depend_on_how_many_there_are(result, few):
         assert entry["ari"]["as published"] == more["ari"]["as published"][:2]
 
 
-def test_an_interrupted_run_goes_on_where_it_was(tmp_path, monkeypatch):
+def test_an_interrupted_run_resumes(tmp_path, monkeypatch):
     monkeypatch.setattr(clustering, "aggregate", quick)
     monkeypatch.setattr(clustering, "OTHERS", (12,))
     settings = partial(Settings, trials=1, seed=SEED, directory=tmp_path)
-    first = clustering.run(settings())
+    first = clustering_report.run(settings())
     record = tmp_path / "clustering.jsonl"
     whole = record.read_text()
     record.write_text(whole[: len(whole) - 50])
     seen = []
-    second = clustering.run(settings(progress=lambda *state: seen.append(state)))
+    second = clustering_report.run(settings(progress=lambda *state: seen.append(state)))
     assert seen[0] == ("clustering", 3, 4)
     assert second.data == first.data
     assert second.verdicts == first.verdicts
@@ -136,7 +136,7 @@ def test_the_default_finds_circles_that_the_published_algorithm_misses():
     seed = points_seed(Settings(), "circles", 0)
     points, truth = draw_points("circles", seed)
     chain = chain_of(points, 15)
-    published = clustering._as_published(chain, seed)[BETAS.index(0.2)]
+    published = clustering._search_as_published(chain, seed)[BETAS.index(0.2)]
     default = aggregate(chain, 3, beta=0.2)
     assert default.cost < published.cost - 0.001
     assert default.cost == pytest.approx(score(chain, truth).at(0.2), abs=1e-9)
@@ -156,20 +156,20 @@ def draws(*, ari=1.0, published=0.2, default=0.2, truth=0.2, size=10):
 
 @pytest.mark.parametrize("default, outcome", [(0.2, "agrees"), (0.19, "better"), (0.21, "differs")])
 def test_costs_are_judged_draw_by_draw(default, outcome):
-    verdicts = clustering._cheaper(("circles", 15), draws(default=default))
+    verdicts = clustering_verdicts._cost_verdicts(("circles", 15), draws(default=default))
     assert {verdict.outcome for verdict in verdicts} == {outcome}
 
 
 @pytest.mark.parametrize("truth, outcome", [(0.3, "agrees"), (0.2, "differs"), (0.1, "differs")])
 def test_circles_are_out_of_reach_only_if_they_cost_more_in_every_draw(truth, outcome):
-    verdicts = clustering._out_of_reach(draws(truth=truth))
+    verdicts = clustering_verdicts._truth_verdicts(draws(truth=truth))
     assert {verdict.outcome for verdict in verdicts} == {outcome}
     assert {verdict.paper for verdict in verdicts} == {None}
 
 
 @pytest.mark.parametrize("ari, outcome", [(1.0, "agrees"), (0.96, "agrees"), (0.9, "differs")])
 def test_clouds_that_never_came_out_would_contradict_the_paper(ari, outcome):
-    verdicts = clustering._recovery(("clouds", 15), draws(ari=ari, size=50))
+    verdicts = clustering_verdicts._recovery_verdicts(("clouds", 15), draws(ari=ari, size=50))
     assert {verdict.outcome for verdict in verdicts if verdict.mode == "as published"} == {outcome}
 
 
@@ -178,6 +178,6 @@ def test_clouds_that_never_came_out_would_contradict_the_paper(ari, outcome):
     [(1, Share(10, 50), True), (1, Share(40, 50), False), (0, Share(1, 50), False), (0, Share(45, 50), True)],
 )
 def test_a_verdict_says_whether_the_papers_draw_was_lucky(right, found, lucky):
-    verdict = clustering._against_one_draw("", right, found)
+    verdict = clustering_verdicts._one_draw_verdict("", right, found)
     assert ("lucky" in verdict.reason) == lucky
     assert f"between {found.interval[0]:.2f} and {found.interval[1]:.2f}" in verdict.reason

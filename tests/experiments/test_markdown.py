@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from klump.experiments.markdown import escape, summarize
-from klump.experiments.page import MODES
-from klump.experiments.result import Result, Verdict
+from klump.experiments.result import MODES, Result, Verdict
 
 FACTS = {"seed": "7", "run it again": "`klump reproduce --seed 7`"}
 

@@ -8,7 +8,7 @@ import pytest
 
 import reference
 from klump.aggregation import Costs
-from klump.experiments import Settings, nonreversible, run
+from klump.experiments import Settings, nonreversible, nonreversible_report, run
 
 
 @pytest.fixture(scope="module")
@@ -56,18 +56,20 @@ def test_default_is_the_cheapest_of_all_maps(result):
 )
 def test_wrong_numbers_are_called_different(costs, wrong):
     control = Costs(0.001, 0.003, 0.04)
-    differing = [v.what for v in nonreversible._published(costs, control) if v.outcome == "differs"]
+    differing = [
+        v.what for v in nonreversible_report.published_verdicts(costs, control) if v.outcome == "differs"
+    ]
     assert any(wrong in what for what in differing)
 
 
 def test_a_falling_control_is_called_different():
     falling = Costs(0.0086, 0.0135, 0.04)
-    assert nonreversible._published(falling, falling)[-1].outcome == "differs"
+    assert nonreversible_report.published_verdicts(falling, falling)[-1].outcome == "differs"
 
 
 def test_a_poor_choice_is_called_different():
     choice = nonreversible.Choice(0.5, (0, 1, 0), 0.0186, (0.0068, 0.0186, 0.0203))
-    assert nonreversible._default((choice,)).outcome == "differs"
+    assert nonreversible_report.default_verdict((choice,)).outcome == "differs"
 
 
 def test_same_seed_same_data_as_json(result):

@@ -1,4 +1,4 @@
-"""The summary page, made of results that no experiment found."""
+"""The summary page of synthetic results."""
 
 import dataclasses
 from html.parser import HTMLParser
@@ -6,22 +6,22 @@ from importlib import resources
 
 import pytest
 
-from klump.experiments.page import OUTCOMES, number, page, write
-from klump.experiments.result import Marked, Picture, Result, Table, Verdict
+from klump.experiments.page import number, page, write
+from klump.experiments.result import OUTCOMES, Marked, Picture, Result, Table, Verdict
 
 VOID = {"meta", "img", "br", "link"}
 FACTS = {"seed": "7", "trials": "2 <few>", "run it again": "`klump reproduce --seed 7`"}
 
 
 class Reader(HTMLParser):
-    """Reads a page: what is open at every moment, all tags, and the text in each place."""
+    """HTML parser that records tags and texts, and checks that elements are closed."""
 
     def __init__(self, text):
         super().__init__(convert_charrefs=True)
         self.open, self.tags, self.texts = [], [], []
         self.feed(text)
         self.close()
-        assert self.open == [], "elements that nobody closed"
+        assert self.open == [], "unclosed elements"
 
     def handle_starttag(self, tag, attributes):
         self.tags.append((tag, dict(attributes)))
@@ -148,7 +148,7 @@ def test_every_outcome_has_a_colour_in_light_and_dark():
         assert f"\n.bar .{outcome} {{" in style
 
 
-def test_what_differs_stands_first_and_open(results):
+def test_numbers_that_differ_come_first_and_expanded(results):
     text = page(results, FACTS)
     reader = Reader(text)
     assert [("open" in details) for details in reader.all("details")] == [True, False, False]
@@ -197,7 +197,7 @@ def test_page_is_the_same_every_time(results, tmp_path):
     assert first.read_bytes() == second.read_bytes()
 
 
-def test_columns_are_set_by_what_is_in_them():
+def test_columns_are_classified_by_content():
     rows = (("0.43", "-", "a", "b " * 30), ("−1e-09", "20.9 %", "2", "c"), ("0.77 ± 0.26", "", "7", ""))
     result = Result("none", "None", (), (), (Table("Kinds", tuple("abcd"), rows),))
     cells = Reader(page([result], {})).all("td")[-4:]

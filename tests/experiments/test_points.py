@@ -1,4 +1,4 @@
-"""Clouds, circles, and the scale of the walks on them."""
+"""Clouds, circles, and the scale of their random walks."""
 
 import numpy as np
 import pytest

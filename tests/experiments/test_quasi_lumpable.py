@@ -1,4 +1,4 @@
-"""The experiment with planted groups: at a small size against the paper, and what it makes of its numbers."""
+"""The experiment with planted groups: a small run against the paper, and the verdicts on it."""
 
 import dataclasses
 import json
@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from klump import aggregate
-from klump.experiments import Settings, quasi_lumpable
+from klump.experiments import Settings, quasi_lumpable, quasi_lumpable_report, quasi_lumpable_verdicts
 from klump.experiments.quasi_lumpable import ALPHAS, BETAS, EPSILONS, Comparison, Curve, Trials
 from klump.experiments.result import Sample
 
@@ -17,7 +17,7 @@ SEED = 20170913
 
 
 def quick_default(chain, seed_of):
-    """Stand in for the default where only the bookkeeping is tested."""
+    """Fast replacement of the default, for tests of the bookkeeping."""
     search = partial(aggregate, chain, 3, method="annealing", n_init=1, random_state=seed_of("default"))
     return [search(beta=beta) for beta in BETAS]
 
@@ -27,11 +27,11 @@ def result():
     """Ten chains as published, two of them by default."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(quasi_lumpable.SEARCHES, "default", quick_default)
-        return quasi_lumpable.run(Settings(trials=10, seed=SEED))
+        return quasi_lumpable_report.run(Settings(trials=10, seed=SEED))
 
 
-def invented(trials, default):
-    """A result of chains that nobody has seen, so many of them."""
+def random_result(trials, default):
+    """Result of uniformly random costs and indices, for given numbers of chains."""
     rng = np.random.default_rng(SEED)
 
     def runs(settings):
@@ -46,8 +46,8 @@ def invented(trials, default):
         }
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(quasi_lumpable, "run_trials", runs)
-        return quasi_lumpable.run(Settings(trials=trials))
+        patch.setattr(quasi_lumpable_report, "run_trials", runs)
+        return quasi_lumpable_report.run(Settings(trials=trials))
 
 
 def test_the_papers_numbers_are_198_points_over_the_betas_of_the_experiment():
@@ -92,7 +92,7 @@ def test_there_are_verdicts_tables_pictures_and_data(result):
 def test_figures_of_fewer_than_ten_chains_are_left_out(
     trials, default, rows, columns, paragraphs, lines, tmp_path
 ):
-    result = invented(trials, default)
+    result = random_result(trials, default)
     assert [len(table.rows) for table in result.tables] == rows
     assert [len(table.columns) for table in result.tables] == columns
     assert all(len(row) == len(table.columns) for table in result.tables for row in table.rows)
@@ -121,10 +121,10 @@ def test_an_ari_whose_band_spans_0_to_1_is_undecided():
     wide = (Sample(0.5, 0.5, 12),) * 11
     curve = Curve("ARI4", "", "ari", True, 0.4, 0.0, (Sample(0.5, 0.5, 250),) * 11, wide, wide)
     cost = dataclasses.replace(curve, panel="C4", quantity="cost")
-    for verdicts in (quasi_lumpable.published_verdicts, quasi_lumpable.default_verdicts):
+    for verdicts in (quasi_lumpable_verdicts.published_verdicts, quasi_lumpable_verdicts.default_verdicts):
         assert {verdict.outcome for verdict in verdicts((curve,))} == {"undecided"}
         assert {verdict.outcome for verdict in verdicts((cost,))} == {"agrees"}
-    (verdict,) = quasi_lumpable.recovery_verdicts((curve,))
+    (verdict,) = quasi_lumpable_verdicts.recovery_verdicts((curve,))
     assert verdict.outcome == "undecided"
 
 
@@ -145,7 +145,7 @@ def test_trials_do_not_depend_on_how_they_are_divided():
     assert whole == parts
 
 
-def test_an_interrupted_run_goes_on_where_it_was(tmp_path, monkeypatch):
+def test_an_interrupted_run_resumes(tmp_path, monkeypatch):
     monkeypatch.setitem(quasi_lumpable.SEARCHES, "default", quick_default)
     seen = []
     settings = Settings(trials=1, seed=SEED, directory=tmp_path, progress=lambda *state: seen.append(state))
@@ -159,7 +159,7 @@ def test_an_interrupted_run_goes_on_where_it_was(tmp_path, monkeypatch):
     assert all(np.array_equal(first[key].cost, second[key].cost) for key in first)
 
 
-def test_the_default_is_compared_on_the_chains_that_it_has_seen():
+def test_the_default_is_compared_on_its_own_chains():
     many, few = (Trials(np.arange(11.0 * n).reshape(n, 11), np.zeros((n, 11))) for n in (10, 2))
     (pair,) = quasi_lumpable.compare({("annealing", 0.0, 0.4): many, ("default", 0.0, 0.4): few})
     np.testing.assert_array_equal(pair.change.cost, np.zeros((2, 11)))
@@ -167,7 +167,7 @@ def test_the_default_is_compared_on_the_chains_that_it_has_seen():
 
 def test_a_lower_ari_than_the_papers_is_a_difference_with_a_reason():
     paper, default = (Sample(0.9, 0.1, 250),) * 11, (Sample(0.2, 0.1, 50),) * 11
-    verdicts = quasi_lumpable.default_verdicts(
+    verdicts = quasi_lumpable_verdicts.default_verdicts(
         (Curve("ARI4", "", "ari", True, 0.4, 0.0, paper, paper, default),)
     )
     assert [verdict.outcome for verdict in verdicts] == ["differs"] * 11
@@ -189,22 +189,22 @@ def comparison(change):
     [(0.0, "agrees"), (1e-12, "agrees"), (-0.01, "better"), (0.01, "differs")],
 )
 def test_costs_are_judged_on_the_same_chains(change, outcome):
-    assert quasi_lumpable.cost_verdict(comparison(change)).outcome == outcome
+    assert quasi_lumpable_verdicts.cost_verdict(comparison(change)).outcome == outcome
 
 
 def test_one_beta_with_a_higher_mean_cost_is_a_difference():
     change = np.full(11, -0.01)
     change[3] = 1e-6
-    verdict = quasi_lumpable.cost_verdict(comparison(change))
+    verdict = quasi_lumpable_verdicts.cost_verdict(comparison(change))
     assert verdict.outcome == "differs"
     assert "lower at 10 betas, higher at 1 and equal" in verdict.reason
 
 
 @pytest.mark.parametrize("found, outcome", [(0.995, "better"), (0.98, "differs")])
-def test_what_is_demanded_of_the_default(found, outcome):
+def test_the_default_must_reach_the_demanded_ari(found, outcome):
     paper, default = ((Sample(mean, 0.1, 250),) * 11 for mean in (0.95, found))
     curve = Curve("ARI4", "", "ari", True, 0.4, 0.0, paper, paper, default)
-    verdict = quasi_lumpable.demanded_verdict((curve,))
+    verdict = quasi_lumpable_verdicts.demanded_verdict((curve,))
     assert verdict.outcome == outcome
     assert ("0.0100 short" in verdict.reason) == (outcome == "differs")
 
@@ -215,7 +215,7 @@ def test_the_best_beta_of_the_default_is_judged_against_the_papers_best():
     )
     for default, outcome in ((paper, "agrees"), (worse, "differs"), (better, "better")):
         curve = Curve("ARI4", "", "ari", True, 0.4, 0.0, paper, paper, default)
-        (verdict,) = quasi_lumpable.recovery_verdicts((curve,))
+        (verdict,) = quasi_lumpable_verdicts.recovery_verdicts((curve,))
         assert verdict.outcome == outcome
         assert (verdict.paper, verdict.found) == (0.5, default[4].mean)
         assert "best at beta = 0.6" in verdict.reason

@@ -1,4 +1,4 @@
-"""How numbers are judged: the band is computed, and the verdict follows from it."""
+"""Verdicts: the tolerance band is computed, and the outcome follows from it."""
 
 import math
 
@@ -62,7 +62,7 @@ def test_trials_that_all_succeed_do_not_make_the_band_narrow():
         (0.5, 0.5, 250, "agrees"),
     ],
 )
-def test_a_band_that_no_value_can_leave_decides_nothing(mean, std, size, outcome):
+def test_a_band_that_spans_all_values_is_undecided(mean, std, size, outcome):
     paper, found = Sample(0.5, std, 250), Sample(mean, std, size)
     verdict = judge("ARI", "as published", paper, found, limits=(0.0, 1.0))
     assert verdict.outcome == outcome
@@ -84,7 +84,7 @@ def test_verdicts_only_become_undecided_and_what_differs_stays(before, draws, ob
     expected = "undecided" if is_withdrawn else before
     assert after.outcome == expected
     assert (after.what, after.paper, after.found, after.band) == ("ARI", 0.5, 0.9, 0.1)
-    # Numbers of too few draws are for programs; numbers that differ are seen.
+    # Numbers of too few draws are hidden unless they differ.
     assert after.is_shown == (not is_few or before == "differs")
     if expected == before:
         assert after.reason.startswith("because")

@@ -1,4 +1,4 @@
-"""Shares of trials: their intervals, and when two of them differ."""
+"""Shares of trials: Wilson intervals, and verdicts on two shares."""
 
 import numpy as np
 import pytest
@@ -19,7 +19,7 @@ def test_the_interval_holds_the_share_and_stays_within_0_and_1(share):
     assert low < high
 
 
-def test_what_is_true_is_counted():
+def test_true_values_are_counted():
     assert Share.true(np.array([[True, False], [True, True]])) == Share(3, 4)
     assert str(Share(3, 4)) == "3 of 4"
 
@@ -63,7 +63,7 @@ def is_outside(paper, found):
 
 @pytest.mark.parametrize("n", [1, 2, 5, 12])
 @pytest.mark.parametrize("size", [10, 20, 50])
-def test_undecided_is_what_no_outcome_of_the_papers_trials_would_contradict(n, size):
+def test_undecided_if_no_outcome_of_the_papers_trials_would_differ(n, size):
     seen = set()
     for found in (Share(count, size) for count in range(size + 1)):
         every = [Share(count, n) for count in range(n + 1)]

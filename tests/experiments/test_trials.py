@@ -1,4 +1,4 @@
-"""Pieces of an experiment: in order, in parallel, and never twice."""
+"""Pieces of an experiment: results in order, in parallel, each piece computed once."""
 
 import json
 import math
@@ -12,8 +12,8 @@ from klump.experiments.trials import Settings, run_pieces
 CALLS = [(i, 4) for i in range(9)]
 
 
-class Counted:
-    """A function that remembers what it was called with, and may fail at one number."""
+class Recorder:
+    """Function that records its calls, and fails at a given first argument."""
 
     __name__ = "counted"
 
@@ -46,7 +46,7 @@ def test_results_come_in_order(n_jobs):
 def test_number_of_workers_does_not_matter(tmp_path):
     def found(name, n_jobs):
         settings = Settings(n_jobs=n_jobs, directory=tmp_path / name)
-        return run_pieces("numbers", Counted(), CALLS, settings), written(settings).read_bytes()
+        return run_pieces("numbers", Recorder(), CALLS, settings), written(settings).read_bytes()
 
     with joblib.parallel_config("threading"):
         assert found("one", 1) == found("three", 3)
@@ -62,71 +62,71 @@ def test_results_are_the_same_with_and_without_a_directory(settings):
 
 def test_finished_pieces_are_not_run_again(settings):
     with pytest.raises(RuntimeError):
-        run_pieces("numbers", Counted(fails_at=4), CALLS, settings)
-    second = Counted()
+        run_pieces("numbers", Recorder(fails_at=4), CALLS, settings)
+    second = Recorder()
     found = run_pieces("numbers", second, CALLS, settings)
     assert second.calls == CALLS[4:]
-    assert found == run_pieces("numbers", Counted(), CALLS, Settings())
-    third = Counted()
+    assert found == run_pieces("numbers", Recorder(), CALLS, Settings())
+    third = Recorder()
     assert run_pieces("numbers", third, CALLS, settings) == found
     assert third.calls == []
 
 
-def test_line_that_was_cut_off(settings):
-    found = run_pieces("numbers", Counted(), CALLS, settings)
+def test_truncated_line_is_computed_again(settings):
+    found = run_pieces("numbers", Recorder(), CALLS, settings)
     text = written(settings).read_text()
     written(settings).write_text(text[:-20])
-    again = Counted()
+    again = Recorder()
     assert run_pieces("numbers", again, CALLS, settings) == found
     assert again.calls == CALLS[-1:]
-    assert run_pieces("numbers", Counted(), CALLS, settings) == found
+    assert run_pieces("numbers", Recorder(), CALLS, settings) == found
 
 
-def test_lines_that_are_no_pieces(settings):
+def test_lines_that_are_not_pieces_are_skipped(settings):
     settings.directory.mkdir()
     written(settings).write_text('nonsense\n[1, 2]\n{"key": "only"}\n7\nnull\n\n')
-    function = Counted()
+    function = Recorder()
     assert run_pieces("numbers", function, CALLS, settings) == [[a * b, a / (b + 2)] for a, b in CALLS]
     assert function.calls == CALLS
 
 
-def test_pieces_of_something_else_are_not_taken(settings, monkeypatch):
-    run_pieces("numbers", Counted(), CALLS, settings)
+def test_pieces_of_other_calls_are_not_used(settings, monkeypatch):
+    run_pieces("numbers", Recorder(), CALLS, settings)
     changed = [(a, b + 1) for a, b in CALLS]
-    assert run_pieces("numbers", Counted(), changed, settings)[1] == [5, 1 / 7]
+    assert run_pieces("numbers", Recorder(), changed, settings)[1] == [5, 1 / 7]
     assert run_pieces("numbers", divmod, CALLS, settings)[5] == [1, 1]
     monkeypatch.setattr(trials, "__version__", "another")
-    function = Counted()
+    function = Recorder()
     run_pieces("numbers", function, CALLS, settings)
     assert function.calls == CALLS
 
 
-def test_more_trials_go_on_from_fewer(settings):
-    run_pieces("numbers", Counted(), CALLS[:3], settings)
-    function = Counted()
+def test_a_run_with_more_trials_reuses_pieces(settings):
+    run_pieces("numbers", Recorder(), CALLS[:3], settings)
+    function = Recorder()
     assert len(run_pieces("numbers", function, CALLS, settings)) == len(CALLS)
     assert function.calls == CALLS[3:]
 
 
 def test_pieces_are_lines_of_json(settings):
-    run_pieces("numbers", Counted(), CALLS, settings)
+    run_pieces("numbers", Recorder(), CALLS, settings)
     lines = [json.loads(line) for line in written(settings).read_text().splitlines()]
     assert [line["result"] for line in lines] == [[a * b, a / (b + 2)] for a, b in CALLS]
     assert len({line["key"] for line in lines}) == len(CALLS)
 
 
-def test_progress_counts_what_was_there_before(tmp_path):
+def test_progress_counts_stored_pieces(tmp_path):
     seen = []
     settings = Settings(directory=tmp_path, progress=lambda *state: seen.append(state))
-    run_pieces("numbers", Counted(), CALLS[:2], settings)
+    run_pieces("numbers", Recorder(), CALLS[:2], settings)
     assert seen == [("numbers", 0, 2), ("numbers", 1, 2), ("numbers", 2, 2)]
     seen.clear()
-    run_pieces("numbers", Counted(), CALLS[:3], settings)
+    run_pieces("numbers", Recorder(), CALLS[:3], settings)
     assert seen == [("numbers", 2, 3), ("numbers", 3, 3)]
 
 
 def test_no_pieces(settings):
-    assert run_pieces("numbers", Counted(), [], settings) == []
+    assert run_pieces("numbers", Recorder(), [], settings) == []
 
 
 def test_seeds_depend_on_seed_and_key_alone():

@@ -1,4 +1,4 @@
-"""Pictures: everything that a result says is in them, and nothing global is touched."""
+"""Pictures: they show every row of the result, and leave the global state of pyplot alone."""
 
 import sys
 
@@ -47,7 +47,7 @@ def texts(figure):
 
 
 def dots(axes):
-    """Marker, colour and filling of every dot."""
+    """Marker and colour of every dot, and whether it is filled."""
     return [
         (line.get_marker(), line.get_color(), line.get_markerfacecolor() != "white")
         for line in axes.lines
@@ -89,8 +89,8 @@ def test_one_group_is_one_group(chain, rows):
     assert any(text.endswith("   1 group") for text in texts(figure))
 
 
-def test_nothing_is_written_over_anything_else(chain, rng):
-    """Numbers stand beside their dots, one for each that can be told from the others."""
+def test_labels_do_not_overlap(chain, rng):
+    """Each group of overlapping dots has one label, beside the dots."""
     labels = [np.arange(15) // 5, np.arange(15) % 3]
     labels += [np.where(np.arange(15) == state, 2, np.arange(15) % 2) for state in range(6)]
     found = [row(chain, f"row {number}", given) for number, given in enumerate(labels)]
@@ -118,7 +118,7 @@ def test_nothing_is_written_over_anything_else(chain, rng):
 
 
 def test_costs_that_agree_are_shown_as_such(chain):
-    """The plane does not zoom into rounding."""
+    """The axes do not zoom into rounding errors."""
     figure = Comparison(chain, 3, 0.5, 0, 20, (row(chain, "first", np.arange(15) // 5),) * 3).plot()
     axes = figure.axes[1]
     for low, high in (axes.get_xlim(), axes.get_ylim()):

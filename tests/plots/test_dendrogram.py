@@ -1,4 +1,4 @@
-"""A dendrogram shows every merger at its height, and the groups of a cut in colours of their own."""
+"""A dendrogram shows every merge at its height, and the groups of a cut in colours of their own."""
 
 import itertools
 
@@ -14,7 +14,7 @@ pytest.importorskip("matplotlib")
 
 
 def bars(axes):
-    """The horizontal lines, one for each merger; the cut is none of them."""
+    """The horizontal lines, one per merge; the line of the cut is left out."""
     flat = (
         line for line in axes.lines if len(set(line.get_ydata())) == 1 and len(set(line.get_xdata())) == 2
     )
@@ -36,7 +36,7 @@ def colours(axes):
     return found
 
 
-def test_every_merger_is_a_branch_at_its_height():
+def test_every_merge_is_a_branch_at_its_height():
     chain = random_chain(6, kind="dense", random_state=0)
     named = klump.MarkovChain(chain.transition_matrix, [*"abcde", " "])
     tree = klump.aggregation_tree(named, 0.8)
@@ -53,7 +53,7 @@ def test_every_merger_is_a_branch_at_its_height():
 @pytest.mark.parametrize("beta", [0.0, 0.3, 0.5, 1.0])
 @pytest.mark.parametrize("k", [1, 2, 3, 6, 10])
 def test_colours_are_the_groups_of_the_cut(beta, k):
-    """Also where mergers lower the cost, so that several of them have the same height."""
+    """Also where merges lower the cost, so that several of them have the same height."""
     chain = random_chain(20, kind="dense", random_state=0)
     tree = klump.aggregation_tree(klump.MarkovChain(chain.transition_matrix, "abcdefghijklmnopqrst"), beta)
     (axes,) = tree.plot(n_states=k).axes
@@ -75,10 +75,10 @@ def test_the_line_of_the_cut_is_drawn_where_there_is_room(k):
     assert cuts(tree.plot(n_states=1).axes[0]) == []
 
 
-def test_mergers_that_lower_the_cost_are_mentioned():
+def test_merges_that_lower_the_cost_are_mentioned():
     chain = random_chain(20, kind="dense", random_state=0)
-    assert "mergers that lower the cost" in klump.aggregation_tree(chain, 0.0).plot().get_suptitle()
-    assert "mergers that lower the cost" not in klump.aggregation_tree(chain, 0.5).plot().get_suptitle()
+    assert "merges that lower the cost" in klump.aggregation_tree(chain, 0.0).plot().get_suptitle()
+    assert "merges that lower the cost" not in klump.aggregation_tree(chain, 0.5).plot().get_suptitle()
 
 
 def test_neighbours_have_different_colours():
@@ -95,7 +95,7 @@ def test_a_tree_without_any_cost():
     assert figure.axes[0].get_ylim() == (0.0, 1.0)
 
 
-def test_of_a_large_tree_only_the_last_mergers_are_drawn(tmp_path):
+def test_of_a_large_tree_only_the_last_merges_are_drawn(tmp_path):
     chain, _ = sparse_block_chain(400, 4, random_state=2)
     tree = klump.aggregation_tree(chain, relaxed=True)
     figure = tree.plot(tmp_path / "tree.svg", n_states=4)
@@ -106,7 +106,7 @@ def test_of_a_large_tree_only_the_last_mergers_are_drawn(tmp_path):
     assert sum(int(text[1:-1]) if text.startswith("(") else 1 for text in members) == 400
     assert "I(X2;Y1)" in axes.get_ylabel()
     assert figure.get_suptitle() == (
-        "400 states, 4 groups in colour, relaxed merging\nonly the last 99 of 399 mergers are drawn"
+        "400 states, 4 groups in colour, relaxed merging\nonly the last 99 of 399 merges are drawn"
     )
     shown = [label.get_color() for label in axes.get_xticklabels()]
     counts = [int(text[1:-1]) if text.startswith("(") else 1 for text in members]
@@ -116,7 +116,7 @@ def test_of_a_large_tree_only_the_last_mergers_are_drawn(tmp_path):
     ]
     assert sorted(sizes) == sorted(np.bincount(tree.cut(4).labels))
     with pytest.raises(
-        klump.errors.InvalidArgumentError, match=r"n_states=101: .* 400 leaves the last 100 groups"
+        klump.errors.InvalidArgumentError, match=r"n_states=101: .* 400 leaves only the last 100 groups"
     ):
         tree.plot(n_states=101)
     assert (tmp_path / "tree.svg").read_text().startswith("<?xml")
@@ -128,11 +128,11 @@ def test_two_states_and_one():
         klump.aggregation_tree([[1.0]]).plot()
 
 
-def test_groups_to_begin_with():
+def test_initial_groups():
     chain = random_chain(12, kind="dense", random_state=0)
     tree = klump.aggregation_tree(chain, initial=np.arange(12) % 4)
     figure = tree.plot(n_states=2)
-    assert figure.get_suptitle().startswith("12 states, 4 groups to begin with, 2 groups in colour")
+    assert figure.get_suptitle().startswith("12 states, 4 initial groups, 2 groups in colour")
     assert [label.get_text() for label in figure.axes[0].get_xticklabels()] == ["(3)"] * 4
 
 

@@ -1,4 +1,4 @@
-"""The picture of a grid has a line for each beta, with all that was found on it."""
+"""The picture of a grid has one line per beta through all cells."""
 
 import numpy as np
 import pytest
@@ -14,13 +14,13 @@ def grid(n_states, betas, **options):
     return klump.grid(chain, n_states, betas, method="sequential", n_init=1, **options)
 
 
-def test_a_line_for_each_beta(tmp_path):
+def test_one_line_per_beta(tmp_path):
     found = grid([5, 2, 3], [1.0, 0.5])
     figure = found.plot(tmp_path / "grid.svg")
     for axes, values in zip(figure.axes, (found.costs, 100 * found.kept), strict=True):
         assert [line.get_label() for line in axes.lines] == [r"$\beta$ = 1", r"$\beta$ = 0.5"]
         for number, line in enumerate(axes.lines):
-            # By number of groups, whatever the order of the question.
+            # Sorted by number of groups, whatever the order of the argument.
             np.testing.assert_array_equal(line.get_xdata(), [2, 3, 5])
             np.testing.assert_array_equal(line.get_ydata(), values[[1, 2, 0], number])
         assert axes.get_ylim()[0] == 0

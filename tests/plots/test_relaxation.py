@@ -1,4 +1,4 @@
-"""The picture of a relaxation curve shows all of it, and where it pauses."""
+"""The picture of a relaxation curve shows every point and the plateau."""
 
 import numpy as np
 import pytest
@@ -28,7 +28,7 @@ def test_the_curve_and_its_plateau(tmp_path):
     "matrix", [np.full((4, 4), 0.25), [[1.0]], None], ids=["independent", "one", "random"]
 )
 def test_no_plateau(matrix, tmp_path):
-    """Also where everything is forgotten after the first step."""
+    """Also where the mutual information is 0 after the first step."""
     chain = random_chain(20, random_state=0) if matrix is None else klump.MarkovChain(matrix)
     figure = klump.relaxation_curve(chain).plot(tmp_path / "curve.png")
     (axes,) = figure.axes

@@ -1,4 +1,4 @@
-"""``klump reproduce``: run the paper's experiments again, and compare."""
+"""``klump reproduce``: run the paper's experiments and compare every number with the paper's."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def _known_names(ctx: click.Context, param: click.Parameter, value: tuple[str, ...]) -> list[str]:
-    # Checked here and not by click.Choice: the experiments import NumPy, which help can do without.
+    # A callback instead of click.Choice, which would import the experiments, and NumPy, for --help.
     from klump.experiments import EXPERIMENTS
 
     unknown = [name for name in value if name not in EXPERIMENTS]
@@ -51,7 +51,7 @@ def _list_names(ctx: click.Context, param: click.Parameter, value: bool) -> None
     is_eager=True,
     expose_value=False,
     callback=_list_names,
-    help="List the names of the experiments and leave.",
+    help="List the names of the experiments and exit.",
 )
 @click.option(
     "--trials",
@@ -68,14 +68,14 @@ def _list_names(ctx: click.Context, param: click.Parameter, value: bool) -> None
     type=click.Path(file_okay=False, path_type=Path),
     default=Path("reproduction"),
     show_default=True,
-    help="Folder for the page, its pictures, all numbers and verdicts, and what is needed to go on after Ctrl-C.",
+    help="Folder for the page, its pictures, all numbers and verdicts, and finished pieces of an interrupted run.",
 )
 @quiet_option
 def command(names: list[str], trials: int | None, seed: int, jobs: int, output: Path, quiet: bool) -> None:
-    """Run the experiments of the paper again and compare every number.
+    """Run the paper's experiments and compare every number with the paper's.
 
-    Writes a page, DIR/index.html, with the paper's results beside those found, by the published algorithm and
-    by klump's own, and a verdict on each. Without a NAME all experiments are run.
+    Writes the page DIR/index.html: the paper's numbers beside those of the published algorithm and of klump's
+    default, with a verdict on each. Without a NAME all experiments run.
     """
     from klump.cli.progress import ExperimentProgress, compilation_announced
     from klump.experiments import Settings, markdown, page
@@ -83,13 +83,13 @@ def command(names: list[str], trials: int | None, seed: int, jobs: int, output: 
     if find_spec("matplotlib") is None:
         click.echo("klump: error: pictures need matplotlib: pip install 'klump[plots]'", err=True)
         click.get_current_context().exit(1)
-    with _writing(output):
+    with _report_os_errors(output):
         output.mkdir(parents=True, exist_ok=True)
-    with _kept_on_ctrl_c(output):
+    with _handle_ctrl_c(output):
         with ExperimentProgress(quiet=quiet) as shown, compilation_announced(shown):
             settings = Settings(trials, seed, jobs, output / "pieces", shown.update)
             results = _run(names, settings, shown)
-        with _writing(output):
+        with _report_os_errors(output):
             (output / "summary.json").write_text(_summary(results, settings), encoding="utf-8")
             facts = _facts(names, settings)
             (output / "summary.md").write_text(markdown.summarize(results, facts), encoding="utf-8")
@@ -111,27 +111,27 @@ def _run(names: Sequence[str], settings: Settings, shown: Any) -> list[Result]:
 
 
 def _compile() -> None:
-    """Compile the kernels here, where it is announced, and not in every worker."""
+    """Compile the kernels before the workers start, while the progress display announces it."""
     from klump.aggregation import aggregate
 
     aggregate([[0.5, 0.4, 0.1], [0.4, 0.5, 0.1], [0.1, 0.1, 0.8]], 2, n_init=1)
 
 
 @contextmanager
-def _kept_on_ctrl_c(output: Path) -> Iterator[None]:
+def _handle_ctrl_c(output: Path) -> Iterator[None]:
     from klump.cli.stopping import Stopped, stopped_by_ctrl_c
 
     try:
         with stopped_by_ctrl_c():
             yield
     except Stopped:
-        kept = f"what is finished is kept in {output}, and the same command goes on from there"
-        click.echo(f"klump: interrupted: {kept}", err=True)
+        remedy = f"finished pieces are kept in {output}; run the same command again to resume"
+        click.echo(f"klump: interrupted: {remedy}", err=True)
         click.get_current_context().exit(INTERRUPTED)
 
 
 @contextmanager
-def _writing(output: Path) -> Iterator[None]:
+def _report_os_errors(output: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
@@ -139,7 +139,7 @@ def _writing(output: Path) -> Iterator[None]:
 
 
 def _summary(results: Sequence[Result], settings: Settings) -> str:
-    """All numbers as JSON: the same bytes for the same seed and version, however the run went."""
+    """Return all numbers as JSON; the same bytes for the same seed and version, also after an interruption."""
     from klump.cli.records import plain
 
     content = {
@@ -164,14 +164,14 @@ def _summary(results: Sequence[Result], settings: Settings) -> str:
 
 def _outcomes(verdicts: Sequence[Verdict]) -> dict[str, dict[str, int]]:
     """Count the outcomes by mode."""
-    from klump.experiments.page import MODES, OUTCOMES
+    from klump.experiments.result import MODES, OUTCOMES
 
     counts = Counter((verdict.mode, verdict.outcome) for verdict in verdicts)
     return {mode: {outcome: counts[mode, outcome] for outcome in OUTCOMES} for mode in MODES}
 
 
 def _facts(names: Sequence[str], settings: Settings) -> dict[str, str]:
-    """Say how the experiments were run, for the page."""
+    """Return names and values of the run, for the page."""
     from klump.cli.records import versions
     from klump.experiments import EXPERIMENTS
 
@@ -194,7 +194,7 @@ def _facts(names: Sequence[str], settings: Settings) -> dict[str, str]:
 
 def _lines(results: Sequence[Result], path: Path) -> list[str]:
     from klump.cli import tables
-    from klump.experiments.page import OUTCOMES
+    from klump.experiments.result import OUTCOMES
 
     counts = [(result.name, Counter(verdict.outcome for verdict in result.verdicts)) for result in results]
     if len(counts) > 1:
@@ -227,7 +227,7 @@ def _difference(name: str, verdict: Verdict, width: int) -> list[str]:
 
 
 def _undecided(result: Result, width: int) -> list[str]:
-    """Say how many numbers are undecided, and why: one entry per obstacle."""
+    """Count the undecided numbers per obstacle."""
     counts = Counter(verdict.obstacle for verdict in result.verdicts if verdict.outcome == "undecided")
     return [
         line

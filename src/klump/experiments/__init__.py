@@ -1,7 +1,8 @@
-"""The paper's experiments, one file each: its numbers, a run that makes them again, and a verdict on each.
+"""The paper's experiments: its numbers, a run that reproduces them, and a verdict on each.
 
-Every experiment runs in two modes side by side: as published (the paper's algorithm and nothing more) and by
-klump's default (``"auto"``).
+Every experiment runs in two modes: as published (the paper's algorithm) and default (klump's ``"auto"``). Experiment X
+is computed in ``X.py``, judged in ``X_verdicts.py`` and drawn in ``X_pictures.py``; ``run`` in ``X_report.py`` composes
+its :class:`Result`.
 """
 
 from __future__ import annotations
@@ -15,11 +16,11 @@ from klump.experiments.trials import Settings
 __all__ = ["EXPERIMENTS", "Result", "Settings", "run"]
 
 EXPERIMENTS = {
-    "nonreversible": "a 3-state chain whose cost falls with growing beta",
+    "nonreversible": "a 3-state chain whose cost falls as beta grows",
     "quasi-lumpable": "planted groups under noise: cost and ARI over beta, with and without annealing",
     "bigrams": "the letters of a novel in 2 to 7 groups",
     "clustering": "points as a random walk: three clouds, three circles",
-    "bisimulation": "how far the aggregated chain strays, against what is guaranteed",
+    "bisimulation": "observed error of the aggregated chain against the guaranteed bound",
 }
 
 
@@ -33,7 +34,7 @@ def run(name: str, settings: Settings) -> Result:
     {'agrees'}
     """
     if name not in EXPERIMENTS:
-        raise InvalidArgumentError(f"{name!r} is not an experiment; choose from {', '.join(EXPERIMENTS)}")
-    module = import_module(f"klump.experiments.{name.replace('-', '_')}")
+        raise InvalidArgumentError(f"{name!r} is not an experiment; choose one of {', '.join(EXPERIMENTS)}")
+    module = import_module(f"klump.experiments.{name.replace('-', '_')}_report")
     result: Result = module.run(settings)
     return result

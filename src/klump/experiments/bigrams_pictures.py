@@ -7,23 +7,25 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from klump.experiments.colours import DEFAULT, PAPER, PUBLISHED
+from klump.experiments.result import MODES
+from klump.plots.figure import new_figure, tidy
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     from klump.experiments.bigrams import Findings
 
-# Distinguishable for colour-blind eyes, too.
-_COLOURS = {"as published": "#0072b2", "default": "#d55e00", "paper": "#222222"}
+_COLOURS = {"as published": PUBLISHED, "default": DEFAULT}
+# Region of nearly independent groups.
 _WARNING = "#b03030"
 
 
 def draw_ari(findings: Findings) -> Figure:
-    """A panel for each number of groups: the index over beta in both modes, and the paper's."""
-    from matplotlib.figure import Figure
-
+    """Draw the index against beta in both modes and in the paper, one panel per number of groups."""
     rows = -(-len(findings.sizes) // 3)
-    figure = Figure(figsize=(8.6, 2.5 * rows + 0.5), layout="constrained")
+    figure = new_figure(8.6, 2.5 * rows + 0.5)
     panels = figure.subplots(rows, 3, sharex=True, sharey=True, squeeze=False)
     for axes, k in zip(panels.flat, findings.sizes, strict=False):
         _draw_modes(axes, findings, k, "ari")
@@ -44,10 +46,8 @@ def draw_ari(findings: Findings) -> Figure:
 
 
 def draw_cost(findings: Findings, n_groups: int) -> Figure:
-    """Cost over beta in both modes, and of the paper's partitions."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(6.0, 3.6), layout="constrained")
+    """Draw the cost against beta in both modes, and of the paper's partitions."""
+    figure = new_figure(6.0, 3.6)
     axes = figure.subplots()
     _draw_modes(axes, findings, n_groups, "cost")
     _draw_paper(axes, [(each.beta, each.paper.cost) for each in findings.at(n_groups)])
@@ -59,14 +59,13 @@ def draw_cost(findings: Findings, n_groups: int) -> Figure:
 
 
 def draw_kept(findings: Findings, least: float) -> Figure:
-    """Kept share over beta, a panel for each mode; below the least share groups are as good as independent."""
+    """Draw the kept share against beta, one panel per mode; below ``least`` groups are nearly independent."""
     from matplotlib import colormaps
-    from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(8.6, 3.4), layout="constrained")
+    figure = new_figure(8.6, 3.4)
     shades = colormaps["viridis"](np.linspace(0.85, 0.05, len(findings.sizes)))
     panels = figure.subplots(1, 2, sharey=True)
-    for which, (axes, mode) in enumerate(zip(panels, ("as published", "default"), strict=True)):
+    for which, (axes, mode) in enumerate(zip(panels, MODES, strict=True)):
         for k, shade in zip(findings.sizes, shades, strict=True):
             answers = [pair[which] for pair in findings.pairs(k)]
             kept = [answer.costs.kept for answer in answers]
@@ -74,7 +73,7 @@ def draw_kept(findings: Findings, least: float) -> Figure:
         axes.axhspan(0.0, least, color=_WARNING, alpha=0.12, linewidth=0)
         axes.set_title(mode, fontsize=10)
         axes.set_xlabel(r"$\beta$")
-        axes.spines[["top", "right"]].set_visible(False)
+        tidy(axes)
     panels[0].set_ylabel(r"kept share $I(Y_1;Y_2)\,/\,I(X_1;X_2)$")
     panels[0].set_ylim(0.0)
     panels[0].text(0.98, least / 2, "nearly independent", color=_WARNING, ha="right", va="center")
@@ -84,12 +83,12 @@ def draw_kept(findings: Findings, least: float) -> Figure:
 
 def _draw_modes(axes: Axes, findings: Findings, n_groups: int, quantity: str) -> None:
     both = zip(*findings.pairs(n_groups), strict=True)
-    for mode, answers, style in zip(("as published", "default"), both, (".-", ".--"), strict=True):
+    for mode, answers, style in zip(MODES, both, (".-", ".--"), strict=True):
         values = [getattr(answer, quantity) for answer in answers]
         axes.plot([answer.beta for answer in answers], values, style, color=_COLOURS[mode], label=mode)
-    axes.spines[["top", "right"]].set_visible(False)
+    tidy(axes)
 
 
 def _draw_paper(axes: Axes, points: Sequence[tuple[float, float]]) -> None:
     if points:
-        axes.plot(*zip(*points, strict=True), "o", ms=8, mfc="none", mec=_COLOURS["paper"], label="paper")
+        axes.plot(*zip(*points, strict=True), "o", ms=8, mfc="none", mec=PAPER, label="paper")

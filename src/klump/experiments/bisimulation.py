@@ -1,8 +1,8 @@
-"""How far the aggregated chain strays from the original: what is guaranteed, and what is observed.
+"""Error of the aggregated chain: the guaranteed bound and the observed total variation.
 
-The paper proves a bound (Proposition 1) and shows no numbers. Here the bound, the exact epsilon and the error over
-many steps are computed for the chains of all its experiments. As published: the groups that the paper plants, draws or
-finds. By default: the groups that ``aggregate`` finds.
+The paper proves a bound (Proposition 1) and prints no numbers. Here the bound, the exact epsilon and the error over
+several steps are computed for the chains of all its experiments. As published: the groups that the paper plants, draws
+or finds. By default: the groups that ``aggregate`` finds.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,88 +21,95 @@ from klump.aggregation.question import aggregate, beta_path
 from klump.chain import MarkovChain
 from klump.experiments.points import PUBLISHED, chain_of, draw_points, points_seed
 from klump.experiments.quasi_lumpable import ALPHAS, EPSILONS
-from klump.experiments.result import MIN_DRAWS, Outcome, Picture, Result, Verdict, weigh
-from klump.experiments.shares import Share
+from klump.experiments.result import MIN_DRAWS, Mode
 from klump.experiments.trials import Settings, run_pieces
 from klump.guarantees import Bisimulation
 from klump.sources.datasets import letter_bigrams, three_state_example
 from klump.sources.random_chains import block_chain
 
 NAME = "bisimulation"
-# Chains of each random kind: as many as a median needs to be shown; more would show nothing new of a theorem.
-MOST_CHAINS = MIN_DRAWS
+# Chains per random kind in a full-size run: as many as a median needs to be shown. A theorem needs no more.
+FULL_CHAINS = MIN_DRAWS
+# Trials per chain of a smaller run. Chosen.
+TRIALS_PER_CHAIN = 10
+# Data sets and numbers of neighbours of the paper's experiment with points.
 POINTS = (("clouds", 15), ("clouds", 100), ("circles", 15), ("circles", 120))
+# Betas of the default on random chains. Chosen.
 BETAS = (0.0, 0.5)
+# Betas of the letters: those of the paper's Table I.
 LETTER_BETAS = (1.0, 0.8, 0.5, 0.0)
+# Groups of the letters: those of the paper's Table I.
 N_LETTER_GROUPS = 4
-# The law of the group at each of so many steps; the joint law of all groups up to fewer: there are k ** t of them.
-STEPS, PATH_STEPS = 20, 5
+# Steps of the marginal distribution of the group.
+STEPS = 20
+# Steps of the joint distribution of the groups, which has k ** PATH_STEPS values.
+PATH_STEPS = 5
+# Rounding error of a total variation: smaller differences count as none.
 ROUNDING = 1e-12
+# Experiments of the paper from which the chains are.
 FAMILIES = ("three-state", "quasi-lumpable", "bigrams", "clouds", "circles")
-# Families of one chain each, which is not drawn at random.
+# Families of one chain that is not random.
 FIXED = ("three-state", "bigrams")
-_LIMIT = "which no total variation can exceed"
 
 Array = NDArray[np.float64]
-Mode = Literal["as published", "default"]
 
 
 @dataclass(frozen=True)
 class Certificate:
-    """What is guaranteed for one chain and its groups, and what is observed."""
+    """Guaranteed and observed errors of one chain and its groups, in total variation."""
 
     family: str
     chain: str
     groups: str
     mode: Mode
     kept: float
-    """Share of the chain's redundancy that the groups keep."""
+    """Share of the information that the groups keep, I(Y1;Y2) / I(X1;X2)."""
     epsilon: float
-    """The exact value: the largest error of one step."""
+    """Exact epsilon: the largest error of one step over all states."""
     mean: float
-    """The mean error of one step."""
+    """Mean error of one step, weighted by the stationary distribution."""
     proposition: float
-    """What Proposition 1 says, computed from the cost and the least stationary probability."""
+    """Bound of Proposition 1, computed from C_L and the smallest stationary probability."""
     marginal: tuple[float, ...]
-    """Error in the law of the group after 1, 2, ... steps, from the worst start."""
+    """Error of the distribution of the group after 1, 2, ... steps, from the worst initial state."""
     paths: tuple[float, ...]
-    """Error in the joint law of the groups at the first 1, 2, ... steps, from the worst start."""
+    """Error of the joint distribution of the first 1, 2, ... groups, from the worst initial state."""
     draw: int | None = None
-    """Seed of the chain, or of the points behind it; None if it is not drawn at random."""
+    """Seed of the random chain or of its points; None if the chain is not random."""
 
-    def guaranteed(self, t: int) -> float:
-        """Bound of the error over t steps, 1 - (1 - epsilon)^t."""
+    def bound(self, t: int) -> float:
+        """Return the bound of the error over t steps, 1 - (1 - epsilon)^t."""
         return Bisimulation(self.epsilon, self.proposition, self.mean).horizon(t)
 
     @property
     def proposition_holds(self) -> bool:
-        """Whether the exact epsilon is within Proposition 1."""
+        """Whether epsilon is at most the bound of Proposition 1."""
         return self.epsilon <= self.proposition + ROUNDING
 
     @property
     def proposition_can_fail(self) -> bool:
-        """Whether epsilon could be above Proposition 1: a total variation is at most 1."""
+        """Whether epsilon could exceed the bound of Proposition 1: a total variation is at most 1."""
         return self.proposition < 1.0
 
     @property
     def horizon_holds(self) -> bool:
-        """Whether every observed error is within what is guaranteed."""
+        """Whether every observed error is at most 1 - (1 - epsilon)^t."""
         observed = [*enumerate(self.marginal, 1), *enumerate(self.paths, 1)]
-        return all(error <= self.guaranteed(t) + ROUNDING for t, error in observed)
+        return all(error <= self.bound(t) + ROUNDING for t, error in observed)
 
     @property
     def horizon_can_fail(self) -> bool:
-        """Whether an error could be above 1 - (1 - epsilon)^t: not if epsilon is 1."""
+        """Whether an error could exceed 1 - (1 - epsilon)^t: not if epsilon is 1."""
         return self.epsilon < 1.0
 
     @property
     def first_step_is_epsilon(self) -> bool:
-        """Whether the error of the first step is epsilon and no less."""
+        """Whether the error of the first step equals epsilon."""
         return all(abs(errors[0] - self.epsilon) <= ROUNDING for errors in (self.marginal, self.paths))
 
 
 def marginal_errors(answer: Aggregation, steps: int) -> list[float]:
-    """Largest total variation, over the states x, between g(X_t) from x and the aggregated chain from g(x).
+    """Largest total variation over x between g(X_t) from X_0 = x and the aggregated chain from g(x), per t.
 
     Examples
     --------
@@ -120,7 +127,7 @@ def marginal_errors(answer: Aggregation, steps: int) -> list[float]:
 
 
 def path_errors(answer: Aggregation, steps: int) -> list[float]:
-    """Largest total variation between the joint laws of g(X_1), ..., g(X_t) and of the aggregated chain.
+    """Largest total variation between the joint distributions of g(X_1..t) and of the aggregated chain, per t.
 
     Examples
     --------
@@ -133,7 +140,7 @@ def path_errors(answer: Aggregation, steps: int) -> list[float]:
     law, approximation = np.ones((len(labels), 1)), np.ones((answer.n_states, 1))
     errors = []
     for _ in range(steps):
-        # A path of t steps is a first step into a group, then a path of t - 1 steps from where it led.
+        # A path of t steps is a step into a group followed by a path of t - 1 steps.
         law = np.hstack([transitions[:, labels == y] @ law[labels == y] for y in groups])
         approximation = np.hstack([coarse[:, [y]] * approximation[y] for y in groups])
         errors.append(_largest_variation(law, approximation[labels]))
@@ -150,30 +157,21 @@ def _largest_variation(law: Array, approximation: Array) -> float:
     return float(0.5 * np.abs(law - approximation).sum(axis=1).max())
 
 
-def run(settings: Settings) -> Result:
-    """Run the experiment; see the text of the result for what it asks."""
-    from klump.experiments import bisimulation_report as report
-
+def certify(settings: Settings) -> list[Certificate]:
+    """Certify the groups of all chains."""
     calls = _calls(settings)
     pieces = run_pieces(NAME, run_chain, calls, settings)
-    certificates = [
+    return [
         _certificate(record, None if call[0] in FIXED else call[2])
         for call, piece in zip(calls, pieces, strict=True)
         for record in piece
     ]
-    return Result(
-        name=NAME,
-        title="How far the aggregated chain strays",
-        text=report.paragraphs(certificates),
-        verdicts=tuple(_verdicts(certificates)),
-        tables=report.tables(certificates),
-        pictures=_pictures(certificates),
-        data=_data(certificates),
-    )
 
 
 def _calls(settings: Settings) -> list[tuple[Any, ...]]:
-    chains = MOST_CHAINS if settings.trials is None else min(MOST_CHAINS, -(-settings.trials // 10))
+    chains = FULL_CHAINS
+    if settings.trials is not None:
+        chains = min(FULL_CHAINS, -(-settings.trials // TRIALS_PER_CHAIN))
     seed = settings.seed_of
     calls: list[tuple[Any, ...]] = [("three-state", [], 0, 0)]
     for i, alpha in enumerate(ALPHAS):
@@ -191,7 +189,7 @@ def _calls(settings: Settings) -> list[tuple[Any, ...]]:
 
 
 def run_chain(family: str, parameters: list[Any], chain_seed: int, seed: int) -> list[dict[str, Any]]:
-    """Certify the groups of one chain: the paper's and those found."""
+    """Certify the groups of one chain: the paper's and the default's."""
     return [
         {
             "family": family,
@@ -210,7 +208,7 @@ def run_chain(family: str, parameters: list[Any], chain_seed: int, seed: int) ->
 
 
 def _proposition(answer: Aggregation) -> float:
-    """The bound as the paper states it; ``answer.bisimulation.bound`` is never below epsilon by construction."""
+    """Bound of Proposition 1 as the paper states it; ``bisimulation.bound`` is at least epsilon by construction."""
     least = float(answer.original.stationary_distribution.min())
     return math.sqrt(math.log(2.0) * answer.costs.lumpability / (2.0 * least))
 
@@ -268,69 +266,16 @@ def _certificate(record: dict[str, Any], draw: int | None) -> Certificate:
     return Certificate(**{**record, **lists}, draw=draw)
 
 
-def _draws(certificates: Sequence[Certificate]) -> int | None:
-    """Count the random draws behind some certificates; None if there are chains among them that are not drawn."""
+def count_draws(certificates: Sequence[Certificate]) -> int | None:
+    """Count the random draws behind the certificates; None if some chain is not random."""
     draws = {c.draw for c in certificates}
     return None if None in draws else len(draws)
 
 
 def are_few(certificates: Sequence[Certificate]) -> bool:
-    """Whether too few random draws are behind a figure of these certificates to show it."""
-    draws = _draws(certificates)
+    """Whether the certificates have too few random draws to show their statistics."""
+    draws = count_draws(certificates)
     return draws is not None and draws < MIN_DRAWS
-
-
-def _verdicts(certificates: Sequence[Certificate]) -> Iterator[Verdict]:
-    modes: tuple[Mode, Mode] = ("as published", "default")
-    parts = [
-        (family, mode, [c for c in certificates if c.family == family and c.mode == mode])
-        for family in FAMILIES
-        for mode in modes
-    ]
-    for family, mode, part in parts:
-        if part:
-            holds = Share.true(np.array([c.proposition_holds for c in part]))
-            what = f"{family}: Proposition 1 holds (share of chains)"
-            verdict = _all(what, mode, 1.0, holds, _draws(part), _looseness(part))
-            can_fail = any(c.proposition_can_fail for c in part)
-            yield weigh(
-                verdict, obstacle="" if can_fail else f"the bound is 1 or more for every chain, {_LIMIT}"
-            )
-    for family, mode, part in parts:
-        if part:
-            holds = Share.true(np.array([c.horizon_holds for c in part]))
-            what = (
-                f"{family}: no error over up to {STEPS} steps is above 1 - (1 - epsilon)^t (share of chains)"
-            )
-            verdict = _all(what, mode, None, holds, _draws(part), _slack(part))
-            can_fail = any(c.horizon_can_fail for c in part)
-            yield weigh(verdict, obstacle="" if can_fail else f"epsilon is 1 for every chain, {_LIMIT}")
-    for mode in modes:
-        part = [c for c in certificates if c.mode == mode]
-        holds = Share.true(np.array([c.first_step_is_epsilon for c in part]))
-        what = "all: the error of one step is exactly epsilon (share of chains)"
-        yield weigh(_all(what, mode, None, holds, _draws(part), ""))
-    lumpable = [c for c in certificates if is_lumpable(c)]
-    largest = max(c.epsilon for c in lumpable)
-    yield weigh(
-        Verdict(
-            "lumpable chains (eps = 0) in their planted groups: largest epsilon",
-            "as published",
-            0.0,
-            largest,
-            ROUNDING,
-            "agrees" if largest <= ROUNDING else "differs",
-            f"the bound is 0 for a lumpable chain; the band is rounding; {len(lumpable)} chains",
-            _draws(lumpable),
-        )
-    )
-
-
-def _all(what: str, mode: Mode, paper: float | None, holds: Share, draws: int | None, more: str) -> Verdict:
-    outcome: Outcome = "agrees" if holds.count == holds.of else "differs"
-    reason = f"{holds}, and it has to be all, up to rounding ({ROUNDING:g})"
-    reason = f"{reason}; {more}" if more else reason
-    return Verdict(what, mode, paper, holds.value, 0.0, outcome, reason, draws)
 
 
 def is_lumpable(certificate: Certificate) -> bool:
@@ -339,84 +284,5 @@ def is_lumpable(certificate: Certificate) -> bool:
 
 
 def ratios(certificates: Sequence[Certificate]) -> Array:
-    """How many times epsilon Proposition 1 says, where there is an error at all."""
+    """Ratios of the bound of Proposition 1 to epsilon, where epsilon is not 0."""
     return np.array([c.proposition / c.epsilon for c in certificates if c.epsilon > ROUNDING])
-
-
-def _looseness(certificates: Sequence[Certificate]) -> str:
-    found = ratios(certificates)
-    return f"the bound is {np.median(found):.3g} times epsilon (median)" if found.size else ""
-
-
-def _slack(certificates: Sequence[Certificate]) -> str:
-    shares = [
-        c.paths[-1] / c.guaranteed(PATH_STEPS) for c in certificates if c.guaranteed(PATH_STEPS) > ROUNDING
-    ]
-    return (
-        f"the first {PATH_STEPS} steps together make {np.median(shares):.0%} of it (median)" if shares else ""
-    )
-
-
-def _examples(certificates: Sequence[Certificate]) -> list[Certificate]:
-    """Four chains that differ: the first of each."""
-    wanted = (
-        ("three states", "the paper's"),
-        ("alpha = 0, eps = 0.4", "planted"),
-        ("bigrams, k = 4", "beta = 0.5"),
-        ("circles, k = 15", "true"),
-    )
-    return [next(c for c in certificates if (c.chain, c.groups) == key) for key in wanted]
-
-
-def _pictures(certificates: Sequence[Certificate]) -> tuple[Picture, ...]:
-    from klump.experiments import bisimulation_pictures as pictures
-
-    return (
-        Picture(
-            "errors",
-            "What is observed and what is guaranteed, step by step, from the worst start. Above 1 (shaded) a bound "
-            "says nothing. The joint law of the first t steps is what 1 - (1 - epsilon)^t bounds; the law of the group "
-            "after t steps is a part of it.",
-            partial(pictures.errors, _examples(certificates)),
-        ),
-        Picture(
-            "bounds",
-            "Proposition 1 against the exact epsilon, for every pair of a chain and its groups: no point may lie "
-            "below the diagonal. Exactly lumpable ones are left out (both are 0); above 1 (shaded) the bound says "
-            "nothing.",
-            partial(pictures.bounds, list(certificates)),
-        ),
-    )
-
-
-def _data(certificates: Sequence[Certificate]) -> dict[str, Any]:
-    return {
-        "certificates": [
-            {
-                "family": c.family,
-                "chain": c.chain,
-                "groups": c.groups,
-                "mode": c.mode,
-                "kept": _digits(c.kept),
-                "mean": _digits(c.mean),
-                "epsilon": _digits(c.epsilon),
-                "proposition": _digits(c.proposition),
-                f"after_{STEPS}_steps": _digits(c.marginal[-1]),
-                f"first_{PATH_STEPS}_steps": _digits(c.paths[-1]),
-            }
-            for c in certificates
-        ],
-        "examples": [
-            {
-                "chain": c.chain,
-                "groups": c.groups,
-                "after_each_step": [_digits(error) for error in c.marginal],
-                "first_steps_together": [_digits(error) for error in c.paths],
-            }
-            for c in _examples(certificates)
-        ],
-    }
-
-
-def _digits(value: float) -> float:
-    return round(value, 12)

@@ -1,17 +1,15 @@
 """Points as a random walk: the paper's three clouds and three circles.
 
-The paper shows one draw of each; here many are drawn. As published: annealing from the best of 50 starts at
-beta = 1, groups may run empty; also Algorithm 1 alone with 50 starts. By default: ``aggregate`` at each beta. A point
-counts among its own k nearest neighbours, see :func:`klump.experiments.points.chain_of`; the other reading of the paper
-is shown beside it, as published.
+The paper shows one draw of each data set; here there are many. As published: annealing from the best of 50 starts at
+beta = 1, with empty groups allowed; also Algorithm 1 alone with 50 starts. By default: ``aggregate`` at each beta. A
+point counts among its own k nearest neighbours, see :func:`klump.experiments.points.chain_of`; the other reading of the
+paper is run as published, for comparison.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -34,106 +32,80 @@ from klump.experiments.points import (
     draw_points,
     points_seed,
 )
-from klump.experiments.result import (
-    MIN_DRAWS,
-    STANDARD_ERRORS,
-    Outcome,
-    Picture,
-    Result,
-    Verdict,
-    weigh,
-)
-from klump.experiments.shares import Share, judge_shares
+from klump.experiments.result import EQUAL
 from klump.experiments.trials import Settings, run_pieces
 
 NAME = "clustering"
-PAPER_DRAWS = 50
+# Draws of points in a full-size run. Chosen; the paper shows one.
+FULL_DRAWS = 50
+# Trials per draw of points: 250 trials of the quasi-lumpable chains stand beside 50 draws.
+TRIALS_PER_DRAW = 5
+# Starts of the published algorithm, as in the paper.
 N_INIT = 50
+# The paper's betas.
 BETAS = (0.2, 0.5, 0.8)
-# The paper ran Algorithm 1 alone for betas beyond 0.5.
+# Beta of Algorithm 1 without annealing; the paper runs it for beta > 0.5.
 ALONE = 0.8
-# What the paper reports of its one draw, whatever beta: did the groups come out right? By data set and k.
+# Whether the paper's one draw comes out right, at every beta; by data set and k.
 PAPER_RIGHT = {("clouds", 15): 1, ("clouds", 100): 1, ("circles", 15): 1, ("circles", 120): 0}
-# A picture looks right even if a stray point has gone to a nearer cloud; one of 100 points costs about 0.03.
+# Smallest adjusted Rand index of groups that come out right. Chosen: one misplaced point of 100 lowers it by 0.03.
 RIGHT = 0.95
-# Other k for the circles.
+# Numbers of neighbours of the circles, besides the paper's. Chosen.
 OTHERS = (5, 8, 10, 12, 20, 30, 60)
-# Costs that differ by less are equal.
-EQUAL = 1e-9
 
 Setting = tuple[str, int]
-Mode = Literal["as published", "default"]
 Search = Literal["as published", "default", "Algorithm 1"]
-MODES: tuple[Mode, Mode] = ("as published", "default")
 SEARCHES: tuple[Search, ...] = ("as published", "default", "Algorithm 1")
 Calls = Sequence[tuple[str, Reading, int, int]]
 
 
 @dataclass(frozen=True)
 class Draws:
-    """What was found for one data set and k: a row for each draw, a column for each beta."""
+    """Findings for one data set and k: one row per draw, one column per beta."""
 
     ari: dict[Search, Array]
     cost: dict[Search, Array]
     truth: Array
     """Cost of the true groups."""
     alternative: Array
-    """ARI as published if a point does not count among its own neighbours."""
+    """ARI of the published algorithm if a point does not count among its own neighbours."""
     leaving: Array
-    """Probability that a step leaves its true group, for each draw."""
+    """Probability that a step leaves its true group, per draw."""
     labels: dict[Search, list[str]]
-    """The groups of the first draw, a digit for each point."""
+    """Labels of the first draw, one digit per point."""
 
     def right(self, search: Search) -> NDArray[np.bool_]:
-        """Where the groups found look like the true ones."""
+        """Mask of the draws and betas whose groups come out right: ARI >= RIGHT."""
         return self.ari[search] >= RIGHT
 
     def truth_is_costlier(self) -> NDArray[np.bool_]:
-        """Where a search that is perfect at this cost would miss the true groups too."""
+        """Mask of the draws and betas in which the true groups cost more than the groups found."""
         return self.truth > np.minimum(self.cost["as published"], self.cost["default"]) + EQUAL
 
 
 Runs = dict[Setting, Draws]
 
 
-def draws(settings: Settings) -> int:
-    """Return the number of draws of points: one for every five trials, as 50 stand beside 250 at full size."""
-    return PAPER_DRAWS if settings.trials is None else min(PAPER_DRAWS, -(-settings.trials // 5))
+def count_draws(settings: Settings) -> int:
+    """Return the number of draws of points: one per TRIALS_PER_DRAW trials, at most FULL_DRAWS."""
+    return FULL_DRAWS if settings.trials is None else min(FULL_DRAWS, -(-settings.trials // TRIALS_PER_DRAW))
 
 
-def run(settings: Settings) -> Result:
-    """Run the experiment; see the text of the result for what it asks."""
-    from klump.experiments import clustering_report as report
-
+def compute(settings: Settings) -> tuple[Runs, dict[int, Array]]:
+    """Run all searches on all draws; also the ARI of the circles by number of neighbours."""
     calls = [
         (name, reading, points_seed(settings, name, draw), settings.seed_of(number, draw, 1))
         for number, name in enumerate(SIZES)
-        for draw in range(draws(settings))
+        for draw in range(count_draws(settings))
         for reading in (PUBLISHED, ALTERNATIVE)
     ]
     pieces = run_pieces(NAME, run_draw, calls, settings)
     runs = {setting: _collect(pieces, calls, setting) for setting in PAPER_RIGHT}
-    neighbors = _by_neighbors(pieces, calls, runs)
-    # Shares and means of a few draws are no findings.
-    is_shown = len(runs["clouds", 15].truth) >= MIN_DRAWS
-    return Result(
-        name=NAME,
-        title="Points as a random walk",
-        text=report.paragraphs(runs) if is_shown else report.paragraphs_on_too_few(runs),
-        verdicts=(
-            *(verdict for setting in runs for verdict in _recovery(setting, runs[setting])),
-            *_at_once(runs),
-            *(verdict for setting in runs for verdict in _cheaper(setting, runs[setting])),
-            *_out_of_reach(runs["circles", 120]),
-        ),
-        tables=report.tables(runs, neighbors) if is_shown else (),
-        pictures=_pictures(runs, neighbors, settings, is_shown),
-        data=_data(runs, neighbors),
-    )
+    return runs, _by_neighbors(pieces, calls, runs)
 
 
 def run_draw(data_set: str, reading: Reading, points_seed: int, seed: int) -> dict[str, Any]:
-    """Run all searches on one draw; with the alternative reading the published one only."""
+    """Run all searches on one draw; with the alternative reading only the published one."""
     points, truth = draw_points(data_set, points_seed)
     chains = {k: chain_of(points, k, reading) for name, k in PAPER_RIGHT if name == data_set}
     if reading == ALTERNATIVE:
@@ -147,7 +119,7 @@ def run_draw(data_set: str, reading: Reading, points_seed: int, seed: int) -> di
 def _search_all(chain: MarkovChain, truth: Labels, seed: int) -> dict[str, Any]:
     alone = aggregate(chain, N_GROUPS, ALONE, "sequential", N_INIT, random_state=seed, allow_empty=True)
     answers: dict[Search, list[Aggregation]] = {
-        "as published": _as_published(chain, seed),
+        "as published": _search_as_published(chain, seed),
         "default": [aggregate(chain, N_GROUPS, beta=beta, random_state=seed) for beta in BETAS],
         "Algorithm 1": [alone],
     }
@@ -160,13 +132,13 @@ def _search_all(chain: MarkovChain, truth: Labels, seed: int) -> dict[str, Any]:
     }
 
 
-def _as_published(chain: MarkovChain, seed: int) -> list[Aggregation]:
+def _search_as_published(chain: MarkovChain, seed: int) -> list[Aggregation]:
     path = beta_path(chain, N_GROUPS, n_init=N_INIT, random_state=seed, allow_empty=True)
     return [path.at(beta) for beta in BETAS]
 
 
 def _published_ari(chain: MarkovChain, truth: Labels, seed: int) -> list[float]:
-    return [adjusted_rand_index(truth, answer.labels) for answer in _as_published(chain, seed)]
+    return [adjusted_rand_index(truth, answer.labels) for answer in _search_as_published(chain, seed)]
 
 
 def _record(answer: Aggregation, truth: Labels) -> dict[str, Any]:
@@ -198,155 +170,9 @@ def _collect(pieces: Sequence[Any], calls: Calls, setting: Setting) -> Draws:
 
 
 def _by_neighbors(pieces: Sequence[Any], calls: Calls, runs: Runs) -> dict[int, Array]:
-    """ARI of the circles as published for each k: a row for each draw, a column for each beta."""
+    """ARI of the published algorithm on the circles by k: one row per draw, one column per beta."""
     is_used = [call[:2] == ("circles", PUBLISHED) for call in calls]
     rows = [piece["others"] for piece, used in zip(pieces, is_used, strict=True) if used]
     found = {k: np.array([row[str(k)] for row in rows]) for k in OTHERS}
     found |= {k: draws.ari["as published"] for (name, k), draws in runs.items() if name == "circles"}
     return dict(sorted(found.items()))
-
-
-def _name(setting: Setting) -> str:
-    return f"{setting[0]}, k = {setting[1]}"
-
-
-def _recovery(setting: Setting, draws: Draws) -> list[Verdict]:
-    """How often the groups come out right: as published against the paper's one draw, by default against that."""
-    right = PAPER_RIGHT[setting]
-    verdicts = []
-    for j, beta in enumerate(BETAS):
-        what = f"{_name(setting)}, beta = {beta:g}: share of draws that come out right"
-        published, default = (Share.true(draws.right(mode)[:, j]) for mode in MODES)
-        verdicts.append(_against_one_draw(what, right, published))
-        reason = f"published algorithm on the same draws: {published}; {_range(default)}"
-        verdicts.append(judge_shares(what, "default", published, default, better="higher", reason=reason))
-    what = f"{_name(setting)}, Algorithm 1 alone at beta = {ALONE:g}: share of draws that come out right"
-    return [*verdicts, _against_one_draw(what, right, Share.true(draws.right("Algorithm 1")))]
-
-
-def _at_once(runs: Runs) -> list[Verdict]:
-    """The paper's draws came out right everywhere at once, so that is how often a draw should."""
-    verdicts = []
-    for data_set in SIZES:
-        settings = [setting for setting in runs if setting[0] == data_set and PAPER_RIGHT[setting]]
-        where = " and ".join(str(k) for _, k in settings)
-        what = f"{data_set}, k = {where}: share of draws right at every beta, with and without annealing"
-        verdicts.append(_against_one_draw(what, 1, right_at_once(runs, settings)))
-    return verdicts
-
-
-def right_at_once(runs: Runs, settings: Sequence[Setting]) -> Share:
-    """Share of draws that come out right in all settings, at every beta, with and without annealing."""
-    right = [
-        runs[setting].right(search).all(axis=1)
-        for setting in settings
-        for search in SEARCHES
-        if search != "default"
-    ]
-    return Share.true(np.logical_and.reduce(right))
-
-
-def _against_one_draw(what: str, right: int, found: Share) -> Verdict:
-    like = found if right else Share(found.of - found.count, found.of)
-    lucky = like.value < 0.5
-    reason = (
-        f"the paper's one draw comes out {'right' if right else 'wrong'}, as {like} do here"
-        f"{', so it was a lucky one' if lucky else ''}; {_range(found)}"
-    )
-    return judge_shares(what, "as published", Share(right, 1), found, reason=reason)
-
-
-def _range(share: Share) -> str:
-    low, high = share.interval
-    return f"the share is {share.value:.2f}, between {low:.2f} and {high:.2f}"
-
-
-def _cheaper(setting: Setting, draws: Draws) -> list[Verdict]:
-    """The default's mean cost against the published algorithm's, draw by draw."""
-    verdicts = []
-    for j, beta in enumerate(BETAS):
-        published, default = (draws.cost[mode][:, j] for mode in MODES)
-        less = default - published
-        spread = float(less.std(ddof=1)) if less.size > 1 else 0.0
-        band = max(STANDARD_ERRORS * spread / math.sqrt(less.size), EQUAL)
-        mean = float(less.mean())
-        outcome: Outcome = "agrees" if abs(mean) <= band else "better" if mean < 0 else "differs"
-        reason = (
-            f"published algorithm on the same draws, {STANDARD_ERRORS:g} standard errors of the difference; "
-            f"by default cheaper in {np.count_nonzero(less < -EQUAL)}, costlier in {np.count_nonzero(less > EQUAL)} "
-            f"of {less.size} draws"
-        )
-        what = f"{_name(setting)}, beta = {beta:g}: mean cost in bits"
-        paper, found = round(float(published.mean()), 12), round(float(default.mean()), 12)
-        verdicts.append(weigh(Verdict(what, "default", paper, found, band, outcome, reason, less.size)))
-    return verdicts
-
-
-def _out_of_reach(draws: Draws) -> list[Verdict]:
-    """Why the circles are missed at k = 120: they cost more than what is found."""
-    verdicts = []
-    for j, beta in enumerate(BETAS):
-        costlier = draws.truth_is_costlier()[:, j]
-        share = Share.true(costlier)
-        found = np.count_nonzero(draws.right("default")[~costlier, j])
-        outcome: Outcome = "agrees" if share.count == share.of else "differs"
-        others = f", and in {found} of the {share.of - share.count} others the default finds them"
-        what = f"circles, k = 120, beta = {beta:g}: share of draws whose true circles cost more than what is found"
-        reason = (
-            "it has to be all for the cost alone, and not the search, to be why the paper misses the circles; "
-            f"it is {share}{others if found else ''}"
-        )
-        verdicts.append(weigh(Verdict(what, "default", None, share.value, 0.0, outcome, reason, share.of)))
-    return verdicts
-
-
-def _pictures(
-    runs: Runs, neighbors: dict[int, Array], settings: Settings, is_shown: bool
-) -> tuple[Picture, ...]:
-    from klump.experiments import clustering_pictures as pictures
-
-    found = [
-        Picture(
-            data_set,
-            f"The first draw of the {data_set}. Left, the chain: darker is likelier, points in the order of their true "
-            "groups. Right, the groups found, in their colours; points in a group that is not theirs are ringed.",
-            partial(pictures.found, data_set, runs, points_seed(settings, data_set, 0)),
-        )
-        for data_set in SIZES
-    ]
-    shares = [
-        Picture(
-            "recovery",
-            f"Share of draws that come out right (adjusted Rand index at least {RIGHT:g}), with Wilson's interval at "
-            f"{STANDARD_ERRORS:g} standard errors. The paper shows one draw: it is at the top if that came out right, "
-            "at the bottom if not.",
-            partial(pictures.recovery, runs),
-        ),
-        Picture(
-            "neighbours",
-            "The circles as published, by the number of neighbours that set the scale. The paper uses 15 and 120. "
-            "Stars: a point does not count among its own neighbours.",
-            partial(pictures.by_neighbors, neighbors, runs),
-        ),
-    ]
-    return (*found, *shares) if is_shown else tuple(found)
-
-
-def _data(runs: Runs, neighbors: dict[int, Array]) -> dict[str, Any]:
-    return {
-        "betas": list(BETAS),
-        "right": RIGHT,
-        "settings": [
-            {
-                "points": setting[0],
-                "n_neighbors": setting[1],
-                "ari": {search: draws.ari[search].round(12).tolist() for search in SEARCHES},
-                "cost": {search: draws.cost[search].tolist() for search in SEARCHES},
-                "cost_of_truth": draws.truth.tolist(),
-                "leaving": draws.leaving.tolist(),
-                "ari_with_others_only": draws.alternative.round(12).tolist(),
-            }
-            for setting, draws in runs.items()
-        ],
-        "circles_by_neighbors": {str(k): ari.round(12).tolist() for k, ari in neighbors.items()},
-    }

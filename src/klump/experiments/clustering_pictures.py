@@ -7,31 +7,36 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from klump.chain import MarkovChain
-from klump.experiments.clustering import ALONE, BETAS, MODES, PAPER_RIGHT, RIGHT, Runs, Search
-from klump.experiments.points import N_GROUPS, SIZES, Array, Labels, chain_of, draw_points
+from klump.experiments.clustering import ALONE, BETAS, PAPER_RIGHT, RIGHT, Runs, Search
+from klump.experiments.colours import DEFAULT, PAPER, PUBLISHED, SECONDARY, THIRD
+from klump.experiments.partitions import align
+from klump.experiments.points import SIZES, Array, Labels, chain_of, draw_points
+from klump.experiments.result import MODES
 from klump.experiments.shares import Share
+from klump.plots.figure import GRID, TEXT, new_figure, tidy
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-GROUP_COLOURS = ("#0b6fa4", "#d9822b", "#4b9b5f")
-BETA_COLOURS = ("#c9b3dc", "#4b9b5f", "#222222")
+GROUP_COLOURS = (DEFAULT, PUBLISHED, THIRD)
+# One colour per beta, from the thickest line to the thinnest.
+BETA_COLOURS = ("#c9b3dc", THIRD, TEXT)
+# Line widths per beta, in points.
+BETA_WIDTHS = (7.0, 4.0, 1.5)
+# Colour and marker per search.
 SEARCHES: dict[Search, tuple[str, str]] = {
-    "as published": ("#d9822b", "o"),
-    "Algorithm 1": ("#8a8f98", "^"),
-    "default": ("#0b6fa4", "s"),
+    "as published": (PUBLISHED, "o"),
+    "Algorithm 1": (SECONDARY, "^"),
+    "default": (DEFAULT, "s"),
 }
-PAPER = "#222222"
 
 
-def found(data_set: str, runs: Runs, seed: int) -> Figure:
-    """The chains of one draw and the groups found on them."""
-    from matplotlib.figure import Figure
-
+def draw_groups(data_set: str, runs: Runs, seed: int) -> Figure:
+    """Draw the chains of one draw and the groups found."""
     points, truth = draw_points(data_set, seed)
     neighbors = [k for name, k in PAPER_RIGHT if name == data_set]
-    figure = Figure(figsize=(10, 9.2 if data_set == "circles" else 7.2), layout="constrained")
+    figure = new_figure(10, 9.2 if data_set == "circles" else 7.2)
     halves: Any = figure.subfigures(len(neighbors), 1)
     for half, k in zip(halves, neighbors, strict=True):
         mosaic = [["chain", *(f"{mode}, beta = {beta:g}" for beta in BETAS)] for mode in MODES]
@@ -51,7 +56,7 @@ def found(data_set: str, runs: Runs, seed: int) -> Figure:
 
 def _draw_chain(axes: Axes, chain: MarkovChain, sizes: tuple[int, ...]) -> None:
     matrix = np.asarray(chain.transition_matrix)
-    # A few steps are far likelier than all others; the root lets those be seen too.
+    # A square-root scale: a few probabilities are far larger than all others.
     axes.imshow(np.sqrt(matrix), cmap="Greys", interpolation="nearest", vmin=0.0)
     edges = np.cumsum((0, *sizes)) - 0.5
     for edge in edges[1:-1]:
@@ -61,7 +66,7 @@ def _draw_chain(axes: Axes, chain: MarkovChain, sizes: tuple[int, ...]) -> None:
 
 
 def _draw_points(axes: Axes, points: Array, truth: Labels, labels: Labels) -> None:
-    matched = _matched(truth, labels)
+    matched = align(labels, truth)
     for group, colour in enumerate(GROUP_COLOURS):
         x, y = points[matched == group].T
         axes.scatter(x, y, s=9, color=colour, linewidths=0)
@@ -70,24 +75,12 @@ def _draw_points(axes: Axes, points: Array, truth: Labels, labels: Labels) -> No
     axes.set(xticks=[], yticks=[])
     axes.set_aspect("equal", adjustable="datalim")
     for spine in axes.spines.values():
-        spine.set_color("#dcdfe2")
+        spine.set_color(GRID)
 
 
-def _matched(truth: Labels, labels: Labels) -> Labels:
-    """Number the groups found like the true groups with which they share most points."""
-    from scipy.optimize import linear_sum_assignment
-
-    shared = np.zeros((N_GROUPS, N_GROUPS))
-    np.add.at(shared, (labels, truth), 1)
-    numbers: Labels = linear_sum_assignment(shared, maximize=True)[1]
-    return numbers[labels]
-
-
-def recovery(runs: Runs) -> Figure:
-    """Share of draws that come out right, for each search beside the paper's one draw."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(10, 4.2), layout="constrained")
+def draw_recovery(runs: Runs) -> Figure:
+    """Draw the share of draws that come out right per search, and the paper's draw."""
+    figure = new_figure(10, 4.2)
     panels = figure.subplots(1, len(runs), sharey=True)
     for axes, (setting, draws) in zip(panels, runs.items(), strict=True):
         axes.plot(
@@ -105,21 +98,19 @@ def recovery(runs: Runs) -> Figure:
             label = "Algorithm 1 alone, as published" if search == "Algorithm 1" else search
             _draw_shares(axes, betas + shift, shares, colour, marker, label)
         axes.set(title=f"{setting[0]}, k = {setting[1]}", xlabel="beta", xticks=BETAS, xlim=(0.08, 0.92))
-        _tidy(axes)
+        tidy(axes, grid="y")
     panels[0].set(ylabel="share of draws right", ylim=(-0.04, 1.04))
     figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=4, frameon=False)
     return figure
 
 
-def by_neighbors(neighbors: dict[int, Array], runs: Runs) -> Figure:
-    """Share of draws in which the circles come out right, by the number of neighbours."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(8, 4), layout="constrained")
+def draw_by_neighbors(neighbors: dict[int, Array], runs: Runs) -> Figure:
+    """Draw the share of draws in which the circles come out right against the number of neighbours."""
+    figure = new_figure(8, 4)
     axes = figure.subplots()
     counts = np.array(list(neighbors))
-    # The betas hardly differ: thick lines below thin ones, so that all are seen, and the interval of one.
-    for j, (beta, colour, width) in enumerate(zip(BETAS, BETA_COLOURS, (7, 4, 1.5), strict=True)):
+    # The curves of the betas nearly coincide: thin lines on top of thick ones keep all visible. One has an interval.
+    for j, (beta, colour, width) in enumerate(zip(BETAS, BETA_COLOURS, BETA_WIDTHS, strict=True)):
         values = [Share.true(neighbors[k][:, j] >= RIGHT).value for k in counts]
         axes.plot(counts, values, color=colour, linewidth=width, label=f"beta = {beta:g}")
     low, high = np.array([Share.true(neighbors[k][:, 1] >= RIGHT).interval for k in counts]).T
@@ -145,7 +136,7 @@ def by_neighbors(neighbors: dict[int, Array], runs: Runs) -> Figure:
     axes.minorticks_off()
     axes.set(xlabel="k, neighbours that set the scale", ylabel="share of draws right", ylim=(-0.04, 1.04))
     axes.legend(frameon=False, loc="upper right", fontsize="small")
-    _tidy(axes)
+    tidy(axes, grid="y")
     return figure
 
 
@@ -158,10 +149,3 @@ def _draw_shares(
     axes.errorbar(
         places, values, lengths, fmt=marker, color=colour, label=label, ms=5, elinewidth=1, capsize=2
     )
-
-
-def _tidy(axes: Axes) -> None:
-    axes.grid(axis="y", color="#dcdfe2", linewidth=0.6)
-    axes.set_axisbelow(True)
-    for side in ("top", "right"):
-        axes.spines[side].set_visible(False)

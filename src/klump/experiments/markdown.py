@@ -1,4 +1,4 @@
-"""All verdicts as one page of Markdown: counts, a table for each experiment, and reasons where one is needed."""
+"""All verdicts as a page of Markdown: counts, a table per experiment, and the reasons of open verdicts."""
 
 from __future__ import annotations
 
@@ -7,17 +7,19 @@ import textwrap
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
-from klump.experiments.page import MODES, OUTCOMES, number
-from klump.experiments.result import Result, Verdict
+from klump.experiments.page import number
+from klump.experiments.result import MODES, OUTCOMES, Result, Verdict
 
-# Longer reasons are cut, in characters: two lines of a wide page.
-_LONGEST_REASON = 300
+# Longest reason, in characters: two lines of a wide page.
+_MAX_REASON = 300
+# Markdown for a column that is aligned left.
 _LEFT = ":--"
+# Markdown for a column that is aligned right.
 _RIGHT = "--:"
 
 
 def summarize(results: Sequence[Result], facts: Mapping[str, str]) -> str:
-    r"""Return the page; ``facts`` say how the experiments were run.
+    r"""Return the page; ``facts`` are names and values of the run (seed, versions, ...).
 
     Examples
     --------
@@ -49,7 +51,7 @@ def summarize(results: Sequence[Result], facts: Mapping[str, str]) -> str:
 
 
 def escape(text: str) -> str:
-    r"""Escape what Markdown would read as markup, and put the text on one line.
+    r"""Escape Markdown's special characters, and join lines.
 
     Examples
     --------
@@ -95,7 +97,7 @@ def _experiment(result: Result) -> Iterable[str]:
 def _reason(verdict: Verdict) -> str:
     if verdict.outcome == "undecided":
         return verdict.obstacle
-    return textwrap.shorten(verdict.reason, _LONGEST_REASON, placeholder=" ...")
+    return textwrap.shorten(verdict.reason, _MAX_REASON, placeholder=" ...")
 
 
 def _table(columns: Sequence[str], alignment: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

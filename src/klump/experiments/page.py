@@ -1,4 +1,4 @@
-"""The summary page: every number of the paper beside the one found, as one HTML file and its pictures."""
+"""Summary page: the paper's numbers beside the numbers found, in an HTML file with pictures."""
 
 from __future__ import annotations
 
@@ -8,21 +8,29 @@ from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from importlib import resources
 from pathlib import Path
-from typing import Literal, get_args
 
-from klump.experiments.result import MIN_DRAWS, Marked, Outcome, Picture, Result, Table, Verdict
+from klump.experiments.result import (
+    MIN_DRAWS,
+    MODES,
+    OUTCOMES,
+    Marked,
+    Outcome,
+    Picture,
+    Result,
+    Table,
+    Verdict,
+)
 
-OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
-MODES: tuple[Literal["as published", "default"], ...] = ("as published", "default")
-
+# Folder of the pictures, beside the page.
 _PICTURES = "figures"
-# Pictures are drawn twice as fine as they are shown, for screens that can show it.
-_FINENESS = 2
+# Image pixels per CSS pixel, for high-density screens.
+_PIXEL_RATIO = 2
+# CSS pixels per inch, fixed by the CSS standard.
 _PIXELS_PER_INCH = 96
-# Texts with more characters than this should not be squeezed into a narrow column.
+# Columns with a longer text, in characters, get a minimum width.
 _LONG = 40
 
-# One number ..., several numbers ...
+# Singular and plural.
 _VERBS = {
     "agrees": ("agrees", "agree"),
     "better": ("is better", "are better"),
@@ -33,35 +41,39 @@ _VERBS = {
 _PAPER = "A Generalized Framework for Kullback-Leibler Markov Aggregation"
 _AUTHORS = "R. A. Amjad, C. Blöchl and B. C. Geiger"
 _INTRODUCTION = f"""
-<p>Every experiment of <cite>{_PAPER}</cite> ({_AUTHORS}), run again with klump: each number of the paper
-beside the number found here, and a verdict on it. There are two modes:</p>
+<p>This page reproduces every experiment of <cite>{_PAPER}</cite> ({_AUTHORS}) with klump. Each number of the paper
+stands beside the number found here, with a verdict. There are two modes:</p>
 <dl class="modes">
-<dt>as published</dt><dd>The paper's algorithm and nothing more. It should agree with the paper.</dd>
-<dt>default</dt><dd>What <code>klump.aggregate</code> does when nobody asks for anything else. It should be as
-good, or better; where the paper is silent, than what the published algorithm found here.</dd>
+<dt>as published</dt><dd>The paper's algorithm and nothing else. It should agree with the paper.</dd>
+<dt>default</dt><dd><code>klump.aggregate</code> with its default options. It should agree with the paper or be better.
+Where the paper prints no number, it is compared with the published algorithm, run here.</dd>
 </dl>
-<p>A number <span class="agrees">agrees</span> if it differs from the paper's by no more than its band: four
-standard errors of the two numbers taken together, or the digits that the paper rounds away; where it comes from
-stands beside each number. Beyond its band a number is <span class="better">better</span> if it is off in the
-direction that the experiment strives for; otherwise it <span class="differs">differs</span>, and the reason is
-given. A number is <span class="undecided">undecided</span> if it lies within its band but no outcome of the paper's
-trials would have been outside it, given what was found: then agreement says nothing. So it is for a single draw of the
-paper unless nearly all draws here come out alike, and for a band as wide as the range of the values. Shares, means and
-curves of fewer than {MIN_DRAWS} draws are not shown, and are undecided unless they differ.</p>
+<p>The <dfn>tolerance band</dfn>, or band, of a number is the largest difference from the paper's number that counts as
+agreement. It is four combined standard errors of the two numbers, or the rounding error of the printed digits. The
+reason beside each number says which. There are four outcomes:</p>
+<dl class="modes">
+<dt><span class="agrees">agrees</span></dt><dd>The number is within its tolerance band.</dd>
+<dt><span class="better">better</span></dt><dd>It is outside the band, in the direction of an improvement.</dd>
+<dt><span class="differs">differs</span></dt><dd>It is outside the band otherwise. The reason is given.</dd>
+<dt><span class="undecided">undecided</span></dt><dd>It is within its band, but no outcome of the paper's trials could
+have been outside: agreement carries no information. An example is a single draw of the paper, unless nearly all draws
+here have the same outcome.</dd>
+</dl>
+<p>Shares, means and curves of fewer than {MIN_DRAWS} draws are not shown. They are undecided unless they differ.</p>
 """
 
 
 def write(directory: Path, results: Sequence[Result], facts: Mapping[str, str]) -> Path:
-    """Draw the pictures, write the page into the directory, and return where it stands.
+    """Draw the pictures, write the page into the directory, and return its path.
 
-    ``facts`` say how the experiments were run; the page lists them as they are.
+    ``facts`` are names and values of the run (seed, versions, ...) that the page lists.
     """
     (directory / _PICTURES).mkdir(parents=True, exist_ok=True)
     sizes = {}
     for result in results:
         for picture in result.pictures:
             figure = picture.draw()
-            figure.savefig(directory / source(result, picture), dpi=_FINENESS * _PIXELS_PER_INCH)
+            figure.savefig(directory / source(result, picture), dpi=_PIXEL_RATIO * _PIXELS_PER_INCH)
             width, height = figure.get_size_inches() * _PIXELS_PER_INCH
             sizes[source(result, picture)] = (round(width), round(height))
     path = directory / "index.html"
@@ -70,7 +82,7 @@ def write(directory: Path, results: Sequence[Result], facts: Mapping[str, str]) 
 
 
 def source(result: Result, picture: Picture) -> str:
-    """Where a picture stands, seen from the page."""
+    """Path of a picture, relative to the page."""
     stem = re.sub(r"[^\w-]+", "-", picture.name)
     prefix = "" if stem.startswith(result.name) else f"{result.name}-"
     return f"{_PICTURES}/{prefix}{stem}.png"
@@ -81,7 +93,7 @@ def page(
     facts: Mapping[str, str],
     sizes: Mapping[str, tuple[int, int]] | None = None,
 ) -> str:
-    """Return the page; ``sizes`` of pictures keep it from jumping while they load."""
+    """Return the page as HTML; ``sizes`` are width and height by picture, in CSS pixels."""
     style = resources.files("klump").joinpath("data", "reproduction.css").read_text(encoding="utf-8")
     return "\n".join(
         (
@@ -108,7 +120,7 @@ def _header(results: Sequence[Result], facts: Mapping[str, str]) -> str:
 
 
 def _score(verdicts: Iterable[Verdict], outcomes: Sequence[Outcome] = ()) -> str:
-    """Say how many numbers have each outcome; zeros only if asked for."""
+    """Count the numbers by outcome; zero counts only for the given outcomes."""
     counts = Counter(verdict.outcome for verdict in verdicts)
     cells = (
         f"<li class={outcome}><strong>{counts[outcome]}</strong> {_VERBS[outcome][counts[outcome] != 1]}</li>"
@@ -181,14 +193,14 @@ def _table(table: Table) -> str:
 
 
 def _kind(cells: Sequence[str]) -> str:
-    """Say how to set a column: numbers flush right, long texts not too narrow."""
+    """CSS class of a column: numbers are aligned right, long texts have a minimum width."""
     if all(re.fullmatch(r"[-+−–±\d.,e/%() ]*", cell) for cell in cells):
         return "number"
     return "long" if max(map(len, cells)) > _LONG else ""
 
 
 def _verdicts(verdicts: Sequence[Verdict]) -> Iterable[str]:
-    """Numbers that differ first and open, the others to be opened."""
+    """Collapsible tables by outcome; the numbers that differ come first, expanded."""
     differing, undecided = (
         [verdict for verdict in verdicts if verdict.outcome == outcome]
         for outcome in ("differs", "undecided")
@@ -242,12 +254,12 @@ def _content(cell: str | Marked) -> str:
 
 
 def _text(text: str) -> str:
-    """Escape a text; what stands in `backquotes` is code."""
+    """Escape a text; `backquotes` become code elements."""
     return re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(text))
 
 
 def number(value: float | None) -> str:
-    """Write a number with four digits.
+    """Format a number with four significant digits.
 
     >>> number(0.78923), number(-0.00000123), number(None)
     ('0.7892', '−1.23e-06', '–')

@@ -1,4 +1,4 @@
-"""Partitions of single characters: read from print, matched with each other, written with what differs marked."""
+"""Partitions of characters: parse printed groups, align two partitions, format one with its mismatches marked."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ from klump.experiments.result import Marked
 Labels = NDArray[np.int64]
 
 
-def labels_of(groups: str, symbols: Sequence[str]) -> Labels:
-    """Number the group of each character; -1 if it is in none.
+def parse_groups(groups: str, symbols: Sequence[str]) -> Labels:
+    """Return the group number of each character; -1 for a character in no group.
 
     Examples
     --------
-    >>> labels_of("␣ac b", ["␣", "a", "b", "c", "d"])
+    >>> parse_groups("␣ac b", ["␣", "a", "b", "c", "d"])
     array([ 0,  0,  1,  0, -1])
     """
     number = {symbol: group for group, members in enumerate(groups.split()) for symbol in members}
     return np.array([number.get(symbol, -1) for symbol in symbols], dtype=np.int64)
 
 
-def aligned(labels: Labels, target: Labels) -> Labels:
-    """Give the groups the numbers of those in another partition with which they share most, one to one.
+def align(labels: Labels, target: Labels) -> Labels:
+    """Renumber the groups one to one like those of another partition, with the largest overlap.
 
     Examples
     --------
-    >>> aligned(np.array([0, 0, 1, 1, 1]), np.array([1, 1, 1, 0, 0]))
+    >>> align(np.array([0, 0, 1, 1, 1]), np.array([1, 1, 1, 0, 0]))
     array([1, 1, 0, 0, 0])
     """
     size = int(max(labels.max(), target.max())) + 1
@@ -41,26 +41,26 @@ def aligned(labels: Labels, target: Labels) -> Labels:
     return np.asarray(number[labels], dtype=np.int64)
 
 
-def differing(labels: Labels, target: Labels) -> NDArray[np.bool_]:
-    """Tell which characters are left over when the groups are matched one to one.
+def mismatches(labels: Labels, target: Labels) -> NDArray[np.bool_]:
+    """Return a mask of the characters in different groups after :func:`align`.
 
     Examples
     --------
-    >>> differing(np.array([0, 0, 1, 1, 1]), np.array([1, 1, 1, 0, 0]))
+    >>> mismatches(np.array([0, 0, 1, 1, 1]), np.array([1, 1, 1, 0, 0]))
     array([False, False,  True, False, False])
     """
-    return np.asarray(aligned(labels, target) != target)
+    return np.asarray(align(labels, target) != target)
 
 
-def written(labels: Labels, target: Labels, symbols: Sequence[str]) -> Marked:
-    """Write the groups in the order of another partition; what is in another group there is marked.
+def format_groups(labels: Labels, target: Labels, symbols: Sequence[str]) -> Marked:
+    """Write the groups in the order of another partition, with the mismatches marked.
 
     Examples
     --------
-    >>> print(written(np.array([0, 0, 1, 1, 1]), np.array([1, 1, 1, 0, 0]), "abcde"))
+    >>> print(format_groups(np.array([0, 0, 1, 1, 1]), np.array([1, 1, 1, 0, 0]), "abcde"))
     {[c]de} {ab}
     """
-    numbers = aligned(labels, target)
+    numbers = align(labels, target)
     pieces: list[tuple[str, bool]] = []
     for group in np.unique(numbers):
         members = [

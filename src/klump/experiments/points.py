@@ -1,4 +1,4 @@
-"""The paper's clouds and circles, and random walks on them under two readings of its scale sigma_k."""
+"""The paper's clouds and circles, and random walks on them with two definitions of the scale sigma_k."""
 
 from __future__ import annotations
 
@@ -11,19 +11,21 @@ from klump.chain import MarkovChain
 from klump.experiments.trials import Settings
 from klump.sources.points import similarities
 
+# Number of clouds, and of circles.
 N_GROUPS = 3
+# Points per group.
 SIZES = {"clouds": (40, 20, 40), "circles": (40, 40, 40)}
 
 Array = NDArray[np.float64]
 Labels = NDArray[np.intp]
 Reading = Literal["self counts", "others only"]
-# The paper sets k to 15 or to the number of points. A point has that many neighbours only if it is one of them.
+# The paper sets k to 15 or to the number of points. The latter is possible only if a point is its own neighbour.
 PUBLISHED: Reading = "self counts"
 ALTERNATIVE: Reading = "others only"
 
 
 def draw_points(data_set: str, seed: int) -> tuple[Array, Labels]:
-    """Draw the points of one of the paper's data sets, and the group of each.
+    """Draw the points of one of the paper's data sets; return coordinates and true groups.
 
     Examples
     --------
@@ -42,12 +44,12 @@ def draw_points(data_set: str, seed: int) -> tuple[Array, Labels]:
 
 
 def points_seed(settings: Settings, data_set: str, draw: int) -> int:
-    """Seed of the points of one draw."""
+    """Return the seed of the points of one draw."""
     return settings.seed_of(list(SIZES).index(data_set), draw, 0)
 
 
 def chain_of(points: Array, k: int, reading: Reading = PUBLISHED) -> MarkovChain:
-    """Random walk with P[i, j] proportional to exp(-d[i, j]**2 / sigma_k), d the Euclidean distance.
+    """Return the random walk with P[i, j] proportional to exp(-d[i, j]**2 / sigma_k), d the Euclidean distance.
 
     sigma_k is the mean over all points of the squared distance to their k nearest neighbours. Let S(i, m) be the sum
     of d[i, j]**2 over the m points j other than i that are nearest to i.
@@ -55,7 +57,7 @@ def chain_of(points: Array, k: int, reading: Reading = PUBLISHED) -> MarkovChain
     * ``"self counts"``: a point is its own nearest neighbour, sigma_k = mean over i of S(i, k - 1) / k. k is at most
       the number of points.
     * ``"others only"``: sigma_k = mean over i of S(i, k) / k, as in :meth:`MarkovChain.from_points`. k is at most the
-      number of points less 1; from_points reads the number of points as that.
+      number of points less 1; from_points reduces a larger k to that.
 
     Examples
     --------
@@ -66,5 +68,5 @@ def chain_of(points: Array, k: int, reading: Reading = PUBLISHED) -> MarkovChain
     """
     if reading == "others only":
         return MarkovChain.from_points(points, n_neighbors=k)
-    # S(i, k - 1) / k is (k - 1) / k times the scale of k - 1 others.
+    # sigma = mean of S(i, k - 1) / k = (k - 1) / k * sigma_others(k - 1), and exp(-d**2 / sigma) is a power of it.
     return MarkovChain.from_counts(similarities(points, k - 1) ** (k / (k - 1)))

@@ -1,7 +1,7 @@
 """Planted groups under noise: the paper's quasi-lumpable and nearly completely decomposable chains.
 
-As published: one random map for each chain, groups may run empty; with annealing from beta = 1 down to 0, and
-without, where each beta has a random map of its own. By default: ``aggregate`` at each beta. All on the same chains.
+As published: one random map per chain, with empty groups allowed; with annealing from beta = 1 down to 0, and without
+annealing, from a new random map at each beta. By default: ``aggregate`` at each beta. All modes run on the same chains.
 """
 
 from __future__ import annotations
@@ -20,18 +20,7 @@ from numpy.typing import NDArray
 from klump.aggregation.aggregation import Aggregation
 from klump.aggregation.agreement import adjusted_rand_index
 from klump.aggregation.question import aggregate, beta_path
-from klump.experiments import quasi_lumpable_pictures as pictures
-from klump.experiments.result import (
-    MIN_DRAWS,
-    STANDARD_ERRORS,
-    Picture,
-    Result,
-    Sample,
-    Verdict,
-    judge,
-    too_few,
-    weigh,
-)
+from klump.experiments.result import Sample
 from klump.experiments.trials import Settings, run_pieces
 from klump.sources.random_chains import block_chain
 
@@ -39,30 +28,29 @@ if TYPE_CHECKING:
     from klump.chain import MarkovChain
 
 NAME = "quasi-lumpable"
+# Chains per alpha and eps, as in the paper.
 TRIALS = 250
+# States per planted group, as in the paper.
 SIZES = (25, 25, 50)
+# The paper's extra weights of the diagonal blocks; at 0.95 a chain is nearly completely decomposable.
 ALPHAS = (0.0, 0.5, 0.95)
+# The paper's weights of the noise; at 0 a chain is exactly lumpable.
 EPSILONS = (0.0, 0.4, 0.8)
+# The paper's grid of beta, in the order of annealing.
 BETAS = (1.0, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1, 0.0)
-# The default runs on one chain in so many, the first ones: it takes a hundred times as long as the published search.
+# Published runs per run of the default, which takes about a hundred times as long and sees only the first chains.
 DEFAULT_SHARE = 7
-# The only noise for which the paper shows the search without annealing.
+# The only eps for which the paper shows the search without annealing.
 SEQUENTIAL_EPS = 0.4
-# What the default must reach for some beta, where the paper's best is 0.95: alpha, eps, mean ARI.
+# Alpha, eps, and the mean ARI that the default must reach for some beta; the paper's best there is 0.95.
 DEMANDED = (0.0, 0.4, 0.99)
-# Costs on the same chain that differ by less are equal.
-EQUAL = 1e-9
-# Least and largest mean that the paper could have found: an ARI of 0 is that of guessing, a cost has no upper limit.
+# Smallest and largest mean that the paper could have found. The expected ARI of a random partition is 0.
 LIMITS = {"ari": (0.0, 1.0), "cost": (0.0, math.inf)}
-# Trials in one piece of work: a second or so.
+# Trials per piece: about a second of work.
 CHUNKS = {"annealing": 10, "sequential": 10, "default": 2}
-# What a seed is for: every draw has its own.
+# Purposes of seeds: every random choice has a seed of its own.
 PURPOSES = ("chain", "annealing", "sequential", "default")
 
-_ELSEWHERE = (
-    "where it is lower, the cheapest groups at this beta are not the planted ones: see the verdicts on the cost "
-    "against the published algorithm's, on the same chains"
-)
 
 Mode = Literal["annealing", "sequential", "default"]
 Quantity = Literal["cost", "ari"]
@@ -72,13 +60,13 @@ SeedOf = Callable[..., int]
 
 @dataclass(frozen=True)
 class Trials:
-    """Cost and adjusted Rand index (ARI): a row for each chain, a column for each beta."""
+    """Cost and adjusted Rand index (ARI): one row per chain, one column per beta."""
 
     cost: Array
     ari: Array
 
     def samples(self, quantity: Quantity) -> tuple[Sample, ...]:
-        """Mean and standard deviation at each beta."""
+        """Return the sample at each beta."""
         values: Array = getattr(self, quantity)
         spread = values.std(axis=0, ddof=1) if len(values) > 1 else np.zeros(values.shape[1])
         return tuple(
@@ -92,7 +80,7 @@ Runs = dict[tuple[Mode, float, float], Trials]
 
 @dataclass(frozen=True)
 class Curve:
-    """One of the paper's 18 curves, and what was found beside it; a sample for each beta."""
+    """One of the paper's 18 curves and both modes' curves; one sample per beta."""
 
     panel: str
     meaning: str
@@ -106,7 +94,7 @@ class Curve:
 
     @property
     def title(self) -> str:
-        """What the curve shows, in a few words."""
+        """Quantity, algorithm and eps, as text."""
         what = "Cost" if self.quantity == "cost" else "ARI"
         how = "with" if self.annealing else "without"
         return f"{what} {how} annealing, eps = {self.eps:g}"
@@ -124,38 +112,13 @@ class Comparison:
 
     @property
     def title(self) -> str:
-        """Which chains, and which of the published algorithms."""
+        """Algorithm and eps, as text."""
         return f"{'with' if self.annealing else 'without'} annealing, eps = {self.eps:g}"
 
     @property
     def change(self) -> Trials:
-        """Default less published, chain by chain."""
+        """Paired differences, default less published."""
         return Trials(self.default.cost - self.published.cost, self.default.ari - self.published.ari)
-
-
-def run(settings: Settings) -> Result:
-    """Run the experiment; the text of the result says what it asks."""
-    from klump.experiments import quasi_lumpable_report as report
-
-    runs = run_trials(settings)
-    curves = read_curves(runs)
-    comparisons = compare(runs)
-    published = published_verdicts(curves)
-    return Result(
-        name=NAME,
-        title="Planted groups under noise",
-        text=report.paragraphs(curves, comparisons, published),
-        verdicts=(
-            *published,
-            *default_verdicts(curves),
-            *recovery_verdicts(curves),
-            demanded_verdict(curves),
-            *(cost_verdict(comparison) for comparison in comparisons),
-        ),
-        tables=report.tables(curves, comparisons, published),
-        pictures=_pictures(curves, comparisons, settings.seed),
-        data=_data(curves, comparisons),
-    )
 
 
 def run_trials(settings: Settings) -> Runs:
@@ -179,7 +142,7 @@ def run_trials(settings: Settings) -> Runs:
 
 
 def run_piece(mode: Mode, alpha: float, eps: float, first: int, stop: int, seed: int) -> list[Any]:
-    """Run a few trials: for each, the cost and the ARI at each beta."""
+    """Run the trials ``first`` to ``stop - 1``: per trial, the cost and the ARI at each beta."""
     piece = []
     for trial in range(first, stop):
         seed_of = partial(_seed, Settings(seed=seed), alpha, eps, trial)
@@ -196,26 +159,30 @@ def _seed(settings: Settings, alpha: float, eps: float, trial: int, purpose: str
     return settings.seed_of(PURPOSES.index(purpose), ALPHAS.index(alpha), EPSILONS.index(eps), trial, which)
 
 
-def _annealing(chain: MarkovChain, seed_of: SeedOf) -> list[Aggregation]:
+def _search_by_annealing(chain: MarkovChain, seed_of: SeedOf) -> list[Aggregation]:
     seed = seed_of("annealing")
     return list(beta_path(chain, len(SIZES), BETAS, n_init=1, random_state=seed, allow_empty=True))
 
 
-def _sequential(chain: MarkovChain, seed_of: SeedOf) -> list[Aggregation]:
+def _search_sequentially(chain: MarkovChain, seed_of: SeedOf) -> list[Aggregation]:
     once = partial(aggregate, chain, len(SIZES), method="sequential", n_init=1, allow_empty=True)
     return [once(beta=beta, random_state=seed_of("sequential", which)) for which, beta in enumerate(BETAS)]
 
 
-def _default(chain: MarkovChain, seed_of: SeedOf) -> list[Aggregation]:
+def _search_by_default(chain: MarkovChain, seed_of: SeedOf) -> list[Aggregation]:
     seed = seed_of("default")
     return [aggregate(chain, len(SIZES), beta=beta, random_state=seed) for beta in BETAS]
 
 
-SEARCHES = {"annealing": _annealing, "sequential": _sequential, "default": _default}
+SEARCHES = {
+    "annealing": _search_by_annealing,
+    "sequential": _search_sequentially,
+    "default": _search_by_default,
+}
 
 
 def read_curves(runs: Runs) -> tuple[Curve, ...]:
-    """Read the paper's curves and put what was found beside them."""
+    """Read the paper's curves, and pair each with the curves of both modes."""
     file = resources.files("klump").joinpath("data", "paper_curves.json")
     paper = json.loads(file.read_text(encoding="utf-8"))
     curves = []
@@ -228,7 +195,7 @@ def read_curves(runs: Runs) -> tuple[Curve, ...]:
                     name,
                     alpha=alpha,
                     paper=tuple(Sample(mean, std, paper["trials"]) for mean, std in points),
-                    published=runs[_published(panel["annealing"]), alpha, eps].samples(quantity),
+                    published=runs[_published_mode(panel["annealing"]), alpha, eps].samples(quantity),
                     default=runs["default", alpha, eps].samples(quantity),
                     **panel,
                 )
@@ -237,7 +204,7 @@ def read_curves(runs: Runs) -> tuple[Curve, ...]:
 
 
 def compare(runs: Runs) -> tuple[Comparison, ...]:
-    """Pair each run of the published algorithm with the default's, on the chains that both have seen."""
+    """Pair the published algorithm with the default, on the chains of both."""
     comparisons = []
     for (mode, alpha, eps), trials in runs.items():
         if mode != "default":
@@ -247,199 +214,11 @@ def compare(runs: Runs) -> tuple[Comparison, ...]:
     return tuple(comparisons)
 
 
-def _published(annealing: bool) -> Mode:
+def _published_mode(annealing: bool) -> Mode:
     return "annealing" if annealing else "sequential"
 
 
-def published_verdicts(curves: tuple[Curve, ...]) -> tuple[Verdict, ...]:
-    """Every point of the paper's curves beside the one found the paper's way."""
-    return tuple(
-        judge(
-            f"{curve.title}, alpha = {curve.alpha:g}, beta = {beta:g}",
-            "as published",
-            paper,
-            found,
-            limits=LIMITS[curve.quantity],
-            reason=f"{simple_distance(paper, found):.3g} apart if each sample goes by its own deviation",
-        )
-        for curve in curves
-        for beta, paper, found in zip(BETAS, curve.paper, curve.published, strict=True)
-    )
-
-
-def default_verdicts(curves: tuple[Curve, ...]) -> tuple[Verdict, ...]:
-    """Every point of the paper's curves beside the default's: a lower cost, and a higher ARI, are better."""
-    verdicts = []
-    for curve in curves:
-        for beta, paper, found in zip(BETAS, curve.paper, curve.default, strict=True):
-            verdicts.append(
-                judge(
-                    f"{curve.title}, alpha = {curve.alpha:g}, beta = {beta:g}",
-                    "default",
-                    paper,
-                    found,
-                    better="lower" if curve.quantity == "cost" else "higher",
-                    limits=LIMITS[curve.quantity],
-                    reason=_ELSEWHERE if curve.quantity == "ari" and found.mean < paper.mean else "",
-                )
-            )
-    return tuple(verdicts)
-
-
-def distance(verdict: Verdict) -> float:
-    """How far apart the two means are, in the standard errors they were judged by."""
-    assert verdict.paper is not None
-    return STANDARD_ERRORS * abs(verdict.found - verdict.paper) / verdict.band
-
-
-def simple_distance(paper: Sample, found: Sample) -> float:
-    """The same by standard errors that each come from one sample alone."""
-    error = math.hypot(paper.error, found.error)
-    return abs(found.mean - paper.mean) / max(error, EQUAL / STANDARD_ERRORS)
-
-
 def best(curve: tuple[Sample, ...]) -> tuple[float, Sample]:
-    """Beta with the highest mean, and what is there."""
+    """Return the beta with the highest mean, and its sample."""
     which = int(np.argmax([sample.mean for sample in curve]))
     return BETAS[which], curve[which]
-
-
-def recovery_verdicts(curves: tuple[Curve, ...]) -> tuple[Verdict, ...]:
-    """How well the default finds the planted groups at its best beta, against the paper at its best."""
-    verdicts = []
-    for curve in curves:
-        if curve.quantity == "ari":
-            (paper_beta, paper), (beta, found) = best(curve.paper), best(curve.default)
-            how = "at least the paper's" if found.mean >= paper.mean - EQUAL else "below the paper's"
-            reason = f"{how}; best at beta = {beta:g}, the paper's at {paper_beta:g}"
-            what = f"{curve.title}, alpha = {curve.alpha:g}, best beta"
-            limits = LIMITS[curve.quantity]
-            verdicts.append(
-                judge(what, "default", paper, found, better="higher", limits=limits, reason=reason)
-            )
-    return tuple(verdicts)
-
-
-def demanded_verdict(curves: tuple[Curve, ...]) -> Verdict:
-    """Whether the default finds the planted groups nearly always where the paper sometimes misses them."""
-    alpha, eps, demanded = DEMANDED
-    curve = next(curve for curve in curves if curve.panel == "ARI4" and curve.alpha == alpha)
-    (_, paper), (beta, found) = best(curve.paper), best(curve.default)
-    reason = f"the band is what the paper's best lacks to {demanded:g}; found at beta = {beta:g}"
-    if found.mean < demanded:
-        missing = f"{demanded - found.mean:.4f} short of it, standard error {found.error:.4f}"
-        reason += f"; {missing} of {found.size} trials"
-    return weigh(
-        Verdict(
-            f"ARI of at least {demanded:g} for some beta, eps = {eps:g}, alpha = {alpha:g}",
-            "default",
-            paper.mean,
-            found.mean,
-            demanded - paper.mean,
-            "better" if found.mean >= demanded else "differs",
-            reason,
-            found.size,
-        )
-    )
-
-
-def cost_verdict(comparison: Comparison) -> Verdict:
-    """Whether the default's mean cost is above the published algorithm's at any beta."""
-    change = comparison.change.cost.mean(axis=0)
-    lower, higher = int((change < -EQUAL).sum()), int((change > EQUAL).sum())
-    reason = (
-        f"means over all betas; on the same {len(comparison.default.cost)} chains the default's mean is lower at "
-        f"{lower} betas, higher at {higher} and equal (to {EQUAL:g}) at {len(BETAS) - lower - higher}"
-    )
-    if higher:
-        reason += "; the published algorithm may leave groups empty, which can be cheaper"
-    return weigh(
-        Verdict(
-            f"Cost against the published algorithm {comparison.title}, alpha = {comparison.alpha:g}",
-            "default",
-            float(comparison.published.cost.mean()),
-            float(comparison.default.cost.mean()),
-            EQUAL,
-            "differs" if higher else "better" if lower else "agrees",
-            reason,
-            len(comparison.default.cost),
-        )
-    )
-
-
-def _pictures(
-    curves: tuple[Curve, ...], comparisons: tuple[Comparison, ...], seed: int
-) -> tuple[Picture, ...]:
-    published, default = (samples[0].size for samples in (curves[0].published, curves[0].default))
-    dots = (
-        "The dots (klump as published) should lie on the pale lines"
-        if published >= MIN_DRAWS
-        else f"klump as published, {too_few(published, 'chain')}"
-    )
-    dashes = (
-        "the dashes (klump's default) show how much lower the cost can be, and where the planted groups are found more "
-        "often. Where the cost at small beta prefers other groups than the planted ones, the default finds those, and "
-        "its ARI falls."
-        if default >= MIN_DRAWS
-        else f"klump's default, {too_few(default, 'chain')}."
-    )
-    every = (
-        Picture(
-            "curves",
-            "The paper's six panels. Pale: the paper's mean, with its standard deviation as a band. "
-            f"{dots}; {dashes}",
-            partial(pictures.draw_curves, curves, BETAS),
-        ),
-        Picture(
-            "matrices",
-            "Transition matrices, from exactly lumpable to noisy. The blocks are the planted groups; in the last "
-            "picture the states are shuffled, as a search has to take them: it is the matrix to its left.",
-            partial(pictures.draw_matrices, SIZES, seed),
-        ),
-        Picture(
-            "gain",
-            "What the default gains over the published algorithm with annealing, on the same chains, with bands of "
-            "two standard errors. Above: cost saved, never below zero if the search does its job. Below: gain in "
-            "ARI, where a fall at small beta means that the cheapest groups are not the planted ones.",
-            partial(
-                pictures.draw_gain, [comparison for comparison in comparisons if comparison.annealing], BETAS
-            ),
-        ),
-    )
-    return every if default >= MIN_DRAWS else every[:2]
-
-
-def _data(curves: tuple[Curve, ...], comparisons: tuple[Comparison, ...]) -> dict[str, Any]:
-    return {
-        "trials of the default": len(comparisons[0].default.cost),
-        "betas": list(BETAS),
-        "curves": [
-            {
-                "panel": curve.panel,
-                "meaning": curve.meaning,
-                "alpha": curve.alpha,
-                "paper": _numbers(curve.paper),
-                "as published": _numbers(curve.published),
-                "default": _numbers(curve.default),
-            }
-            for curve in curves
-        ],
-        "default less as published": [
-            {
-                "annealing": comparison.annealing,
-                "alpha": comparison.alpha,
-                "eps": comparison.eps,
-                "cost": _numbers(comparison.change.samples("cost")),
-                "ari": _numbers(comparison.change.samples("ari")),
-                "chains with a costlier default": (comparison.change.cost > EQUAL).sum(axis=0).tolist(),
-            }
-            for comparison in comparisons
-        ],
-    }
-
-
-def _numbers(samples: tuple[Sample, ...]) -> dict[str, list[float]]:
-    return {
-        "mean": [round(sample.mean, 12) for sample in samples],
-        "std": [round(sample.std, 12) for sample in samples],
-    }

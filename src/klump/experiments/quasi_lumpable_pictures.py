@@ -7,15 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from klump.experiments.colours import THIRD
+from klump.experiments.quasi_lumpable import ALPHAS
 from klump.experiments.result import MIN_DRAWS
+from klump.plots.figure import KLUMP, OUTSIDE, new_figure, tidy
 from klump.sources.random_chains import block_chain
 
 if TYPE_CHECKING:
     from klump.experiments.quasi_lumpable import Comparison, Curve, Quantity
     from klump.experiments.result import Sample
 
-# Distinguishable for colour-blind eyes, too.
-COLOURS = {0.0: "#d55e00", 0.5: "#0072b2", 0.95: "#009e73"}
+# Colour per alpha.
+COLOURS = dict(zip(ALPHAS, (OUTSIDE, KLUMP, THIRD), strict=True))
 _PUBLISHED = {"linewidth": 0.9, "marker": "o", "markersize": 3.6, "markeredgewidth": 0.0}
 _DEFAULT = {"linewidth": 1.6, "linestyle": (0, (4, 1.6))}
 _PAPER = {"linewidth": 6.0, "alpha": 0.3, "solid_capstyle": "butt"}
@@ -23,10 +26,8 @@ _LABELS = {"cost": "cost in bits", "ari": "ARI with the planted groups"}
 
 
 def draw_curves(curves: Sequence[Curve], betas: Sequence[float]) -> Any:
-    """Six panels as in the paper, its curves behind klump's."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(13.0, 8.0), layout="constrained")
+    """Draw the paper's six panels, klump's curves on top of the paper's."""
+    figure = new_figure(13.0, 8.0)
     panels = list(dict.fromkeys(curve.panel for curve in curves))
     for axes, panel in zip(figure.subplots(2, 3).flat, panels, strict=True):
         shown = [curve for curve in curves if curve.panel == panel]
@@ -50,9 +51,8 @@ def draw_curves(curves: Sequence[Curve], betas: Sequence[float]) -> Any:
 
 
 def draw_matrices(sizes: Sequence[int], seed: int) -> Any:
-    """Four transition matrices, the last one that before it with its states shuffled."""
+    """Draw four transition matrices; the last one is the third with its states shuffled."""
     from matplotlib.colors import PowerNorm
-    from matplotlib.figure import Figure
 
     matrices = {
         f"α = {alpha:g}, ε = {eps:g}": block_chain(sizes, alpha, eps, random_state=seed)[0].transition_matrix
@@ -61,8 +61,8 @@ def draw_matrices(sizes: Sequence[int], seed: int) -> Any:
     title, last = list(matrices.items())[-1]
     order = np.random.default_rng(seed).permutation(sum(sizes))
     matrices[f"{title}, shuffled"] = last[np.ix_(order, order)]
-    figure = Figure(figsize=(13.0, 3.5), layout="constrained")
-    # A square root, or the noise would drown in black.
+    figure = new_figure(13.0, 3.5)
+    # A square-root scale keeps the noise visible.
     norm = PowerNorm(0.5, vmin=0.0, vmax=max(float(matrix.max()) for matrix in matrices.values()))
     every = figure.subplots(1, 4)
     for axes, (title, matrix) in zip(every, matrices.items(), strict=True):
@@ -75,10 +75,8 @@ def draw_matrices(sizes: Sequence[int], seed: int) -> Any:
 
 
 def draw_gain(comparisons: Sequence[Comparison], betas: Sequence[float]) -> Any:
-    """Cost saved and ARI gained by the default, for each noise a column."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(13.0, 6.8), layout="constrained")
+    """Draw the cost saved and the ARI gained by the default, one column per eps."""
+    figure = new_figure(13.0, 6.8)
     columns = list(dict.fromkeys(comparison.eps for comparison in comparisons))
     grid = figure.subplots(2, len(columns), sharex=True, sharey="row")
     rows: tuple[tuple[Quantity, float, str], ...] = (
@@ -119,13 +117,11 @@ def _label(axes: Any, title: str, label: str) -> None:
     axes.set_xlabel("β")
     axes.set_ylabel(label)
     axes.set_xlim(-0.02, 1.02)
-    axes.grid(color="0.9", linewidth=0.6)
-    axes.set_axisbelow(True)
-    axes.spines[["top", "right"]].set_visible(False)
+    tidy(axes, grid="both")
 
 
 def _legend(figure: Any, styles: dict[str, dict[str, Any]]) -> None:
-    """Below all panels: what the colours mean, and the styles."""
+    """Add a legend of colours and line styles below all panels."""
     from matplotlib.lines import Line2D
 
     handles = [Line2D([], [], color=colour, linewidth=4.0) for colour in COLOURS.values()]

@@ -1,52 +1,60 @@
-"""What an experiment gives back: numbers beside the paper's, a verdict on each, tables and pictures."""
+"""Result of an experiment: verdicts on the paper's numbers, text, tables and pictures.
+
+The tolerance band of a number, ``Verdict.band``, is the largest difference from the paper's number that counts as
+agreement. It is computed from standard errors or from the digits that the paper prints, never adjusted.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
-# Differences within this many standard errors are the luck of the draw.
+# Half-width of tolerance bands and of confidence intervals, in standard errors: a two-sided normal tail of 6e-5.
 STANDARD_ERRORS = 4.0
-
 # Fewest independent draws (chains, draws of points, seeds) behind a share, mean, median or curve that is shown as a
-# finding. Chosen, not computed: the standard error of a share of 1/2 is 0.16 with 10 draws.
+# finding. Chosen: with 10 draws the standard error of a share of 1/2 is 0.16.
 MIN_DRAWS = 10
+# Rounding error of computed costs (bits), shares and indices: smaller differences count as none.
+EQUAL = 1e-9
 
+Mode = Literal["as published", "default"]
 Outcome = Literal["agrees", "better", "differs", "undecided"]
+MODES: tuple[Mode, ...] = get_args(Mode)
+OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """One number of the paper beside the one found here."""
+    """A number of the paper, the number found, and the outcome of comparing them."""
 
     what: str
-    mode: Literal["as published", "default"]
+    mode: Mode
     paper: float | None
-    """What the paper says, or what the published algorithm found where the paper is silent."""
+    """The paper's number; where the paper prints none, the published algorithm's; None without either."""
     found: float
     band: float
-    """Largest difference that counts as agreement; computed, see :attr:`reason`."""
+    """Half-width of the tolerance band: the largest difference that counts as agreement."""
     outcome: Outcome
     reason: str = ""
-    """Where the band comes from, and why a number differs or is undecided if it is."""
+    """Origin of the tolerance band, and why a number differs or is undecided."""
     draws: int | None = None
-    """Independent draws behind ``found``; None where nothing is drawn at random."""
+    """Number of independent draws behind ``found``; None if ``found`` is not random."""
 
     @property
     def is_shown(self) -> bool:
-        """Whether people see the numbers; not if they are undecided for lack of draws."""
+        """Whether the page shows the numbers: not if they are undecided for lack of draws."""
         return self.outcome != "undecided" or self.draws is None or self.draws >= MIN_DRAWS
 
     @property
     def obstacle(self) -> str:
-        """First clause of the reason: why an undecided number is undecided."""
+        """First clause of the reason: in an undecided verdict, why it is undecided."""
         return self.reason.split("; ")[0]
 
 
 def too_few(draws: int, noun: str = "draw") -> str:
-    """Say that a figure is not shown because fewer than :data:`MIN_DRAWS` draws are behind it.
+    """Phrase for a statistic of fewer than :data:`MIN_DRAWS` draws, which is not shown.
 
     Examples
     --------
@@ -57,11 +65,11 @@ def too_few(draws: int, noun: str = "draw") -> str:
 
 
 def weigh(verdict: Verdict, *, obstacle: str = "") -> Verdict:
-    """Return the verdict, undecided if the numbers cannot carry its outcome; ``"differs"`` always stays.
+    """Replace an outcome that the sample cannot support by ``"undecided"``; ``"differs"`` always stays.
 
     * Fewer than :data:`MIN_DRAWS` draws: ``"agrees"`` and ``"better"`` become ``"undecided"``.
-    * An ``obstacle``: no outcome of the paper's trials would lie outside the band, given what was found, so that
-      ``"agrees"`` says nothing. It becomes ``"undecided"``, and the obstacle goes in front of the reason.
+    * A non-empty ``obstacle``: no result of the paper's trials could have been outside the tolerance band, so
+      ``"agrees"`` carries no information. It becomes ``"undecided"``, and the reason starts with the obstacle.
 
     Examples
     --------
@@ -98,7 +106,7 @@ class Sample:
 
 def judge(
     what: str,
-    mode: Literal["as published", "default"],
+    mode: Mode,
     paper: Sample,
     found: Sample,
     *,
@@ -108,15 +116,16 @@ def judge(
 ) -> Verdict:
     """Compare two means by their combined standard error.
 
-    If they agree, both samples are drawn from one law, so both standard errors come from the larger of the two
-    standard deviations: a few trials that all succeed say little about how often others fail.
+    The half-width of the tolerance band is ``STANDARD_ERRORS * std * sqrt(1 / paper.size + 1 / found.size)``, at least
+    :data:`EQUAL`. Under the hypothesis that both samples have one distribution, ``std`` is the larger of the two
+    standard deviations: a small sample without failures underestimates it.
 
-    ``better`` says in which direction a difference is an improvement; without it every difference beyond
-    the band is a disagreement. A floor of 1e-9 keeps two constants that differ by rounding from disagreeing.
+    ``better`` is the direction of an improvement; without it every difference beyond the tolerance band is a
+    disagreement.
 
-    ``limits`` are the least and the largest mean that the paper could have found. If ``found.mean`` is within the
-    band of both, no result of the paper would have been a disagreement, and the verdict is ``"undecided"``; so it is
-    with fewer than :data:`MIN_DRAWS` trials, see :func:`weigh`.
+    ``limits`` are the smallest and the largest mean that the paper could have found. If ``found.mean`` is within the
+    band of both, no result of the paper could have disagreed, and the verdict is ``"undecided"``; also with fewer than
+    :data:`MIN_DRAWS` trials, see :func:`weigh`.
 
     Examples
     --------
@@ -129,18 +138,18 @@ def judge(
     """
     spread = max(paper.std, found.std)
     error = spread * math.sqrt(1 / paper.size + 1 / found.size)
-    band = max(STANDARD_ERRORS * error, 1e-9)
+    band = max(STANDARD_ERRORS * error, EQUAL)
     difference = found.mean - paper.mean
     outcome: Outcome = "agrees"
     if abs(difference) > band:
         improved = difference < 0 if better == "lower" else difference > 0
         outcome = "better" if better is not None and improved else "differs"
-    explained = (
+    origin = (
         f"{STANDARD_ERRORS:g} combined standard errors of {paper.size} and {found.size} trials, "
         f"by the larger standard deviation"
     )
-    explained = f"{explained}; {reason}" if reason else explained
-    verdict = Verdict(what, mode, paper.mean, found.mean, band, outcome, explained, found.size)
+    origin = f"{origin}; {reason}" if reason else origin
+    verdict = Verdict(what, mode, paper.mean, found.mean, band, outcome, origin, found.size)
     low, high = limits
     is_spanned = band >= max(found.mean - low, high - found.mean)
     return weigh(
@@ -150,7 +159,7 @@ def judge(
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of text; a cell may mark single characters that differ from the paper's (see :class:`Marked`)."""
+    """Table of text cells; a cell may mark the characters that differ from the paper's (:class:`Marked`)."""
 
     title: str
     columns: tuple[str, ...]
@@ -160,7 +169,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Marked:
-    """Text in pieces, some of them marked; the page colours those, plain text puts them in brackets."""
+    """Text in pieces, some of them marked: in colour on the page, in brackets in plain text."""
 
     pieces: tuple[tuple[str, bool], ...]
 
@@ -170,7 +179,7 @@ class Marked:
 
 @dataclass(frozen=True)
 class Picture:
-    """A figure that is drawn when somebody wants to see it: ``draw()`` returns a matplotlib figure."""
+    """Picture with a caption; ``draw()`` returns a matplotlib figure."""
 
     name: str
     caption: str
@@ -179,14 +188,14 @@ class Picture:
 
 @dataclass(frozen=True)
 class Result:
-    """Everything an experiment found."""
+    """All output of an experiment."""
 
     name: str
     title: str
     text: tuple[str, ...]
-    """Paragraphs: what the paper asks, what came out, and what to make of it."""
+    """Paragraphs: the paper's question, the findings, and their interpretation."""
     verdicts: tuple[Verdict, ...]
     tables: tuple[Table, ...] = ()
     pictures: tuple[Picture, ...] = ()
     data: dict[str, Any] = field(default_factory=dict)
-    """All numbers, as JSON can hold them; the same for the same seed."""
+    """All numbers as JSON values, determined by the seed."""

@@ -1,4 +1,4 @@
-"""Run the trials of an experiment in parallel, and keep what is finished so that a later run goes on from there."""
+"""Run the trials of an experiment in parallel, and store finished pieces so that a later run resumes."""
 
 from __future__ import annotations
 
@@ -19,34 +19,34 @@ Progress = Callable[[str, int, int], None]
 
 @dataclass(frozen=True)
 class Settings:
-    """How an experiment is run."""
+    """Options of a run."""
 
     trials: int | None = None
-    """Trials (random chains, draws of points) instead of the paper's number."""
+    """Number of trials (random chains, draws of points); None for the paper's number."""
     seed: int = 0
     n_jobs: int | None = None
     directory: Path | None = None
-    """Where finished pieces are kept; None keeps nothing."""
+    """Directory of the files of finished pieces; None stores nothing."""
     progress: Progress | None = None
     """Called with the name of the experiment and its finished and planned pieces."""
 
     def trials_or(self, published: int) -> int:
-        """Return the number of trials: what was asked for, else the paper's."""
+        """Return the number of trials: the requested one, else the paper's."""
         return published if self.trials is None else self.trials
 
     def seed_of(self, *key: int) -> int:
-        """Seed of one trial: it depends on the seed and the key alone."""
+        """Return the seed of one trial, a function of the seed and the key alone."""
         return int(np.random.SeedSequence([self.seed, *key]).generate_state(1)[0])
 
 
 def run_pieces(
     name: str, function: Callable[..., Any], calls: Sequence[tuple[Any, ...]], settings: Settings
 ) -> list[Any]:
-    """Call the function with each tuple of arguments; the results in order.
+    """Call the function with each tuple of arguments, and return the results in order.
 
-    Arguments and results must be what JSON can hold. Pieces run in parallel, by joblib in processes unless
-    ``joblib.parallel_config`` says otherwise. Each finished one is written down at once; those that an
-    earlier, interrupted run has written (same version of klump, same arguments) are not run again.
+    Arguments and results must be JSON values. A piece is one call. Pieces run in parallel: joblib starts processes
+    unless ``joblib.parallel_config`` selects another backend. Each result is appended to a file when its piece
+    finishes; pieces that an earlier run has stored (same version of klump, same arguments) are not run again.
     """
     import joblib
 
@@ -56,12 +56,12 @@ def run_pieces(
     missing = [j for j, key in enumerate(keys) if key not in finished]
     done = len(keys) - len(missing)
     _report(settings, name, done, len(keys))
-    # As they come, so that a slow piece does not hold back the others.
+    # Unordered, so that a slow piece does not delay storing the others.
     engine = joblib.Parallel(
         n_jobs=settings.n_jobs, prefer="processes", return_as="generator_unordered", batch_size=1
     )
-    for j, result in engine(joblib.delayed(_numbered)(j, function, calls[j]) for j in missing):
-        # JSON and back, so that a result is the same whether it was written down or not.
+    for j, result in engine(joblib.delayed(_run_numbered)(j, function, calls[j]) for j in missing):
+        # A JSON round trip, so that a result is the same whether it is computed or read from the file.
         line = json.dumps({"key": keys[j], "result": result})
         finished[keys[j]] = json.loads(line)["result"]
         if record is not None:
@@ -71,12 +71,12 @@ def run_pieces(
     return [finished[key] for key in keys]
 
 
-def _numbered(number: int, function: Callable[..., Any], call: tuple[Any, ...]) -> tuple[int, Any]:
+def _run_numbered(number: int, function: Callable[..., Any], call: tuple[Any, ...]) -> tuple[int, Any]:
     return number, alone(function, *call)
 
 
 def _append(record: Path, line: str) -> None:
-    """Write a line at the end, on a line of its own even after one that was cut off."""
+    """Append a line; a truncated last line is terminated first."""
     record.parent.mkdir(parents=True, exist_ok=True)
     with record.open("a+b") as file:
         if file.tell() > 0:
@@ -91,7 +91,7 @@ def _key(name: str, function: Callable[..., Any], call: tuple[Any, ...]) -> str:
 
 
 def _read(record: Path | None) -> dict[str, Any]:
-    """Finished pieces; a line that an interruption cut off is left out."""
+    """Read finished pieces by key; truncated lines are skipped."""
     finished: dict[str, Any] = {}
     if record is None or not record.exists():
         return finished

@@ -1,7 +1,7 @@
-"""Pictures of finished results, one function for each kind of result.
+"""Pictures of finished results, one function per kind of result.
 
-Every function returns a Matplotlib ``Figure`` that belongs to the caller: nothing is shown, and no global state of
-pyplot is touched.
+Every function returns a Matplotlib ``Figure`` that the caller owns. No function shows a window or changes the global
+state of pyplot.
 """
 
 from klump.plots.comparison import comparison

@@ -1,4 +1,4 @@
-"""The picture of a comparison: what every method costs, and the two costs that it is made of."""
+"""Picture of a comparison: the cost of every method, and its components C_L and C_P."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from klump.chain.wording import counted
 from klump.comparison.table import bits, duration, sections
-from klump.plots.figure import FAILED, GRID, KLUMP, OUTSIDE, TEXT, cost_symbol, new_figure, tidy
+from klump.plots.figure import FAILED, KLUMP, OUTSIDE, TEXT, cost_symbol, new_figure, tidy
 from klump.plots.labels import write, write_beside_dots
 from klump.search.method import EQUAL
 
@@ -22,25 +22,33 @@ if TYPE_CHECKING:
 
     from klump.comparison import Comparison, Row
 
+# Height of a row, in inches.
 _ROW_HEIGHT = 0.3
-_FEWEST_ROWS = 8
+# Rows for which the left panel has room at least, so that the right panel is not too flat.
+_MIN_ROWS = 8
+# Font size of durations and error messages, in points.
 _SMALL = 8.0
-_EQUAL: Any = {"color": TEXT, "linewidth": 0.9, "linestyle": (0, (4, 3)), "zorder": 1}
-# From this share of all there is to lose, the picture says where that is.
-_NEARLY = 0.8
-# The plane shows at least these shares of all there is to lose and of the largest cost.
-_LEAST_SHARES = 0.05, 0.25
+# Mean width of a character, as a multiple of the font size.
+_CHARACTER_WIDTH = 0.52
+# Line style of the maps with the cost of the best one.
+_ISOCOST: Any = {"color": TEXT, "linewidth": 0.9, "linestyle": (0, (4, 3)), "zorder": 1}
+# The line C_P = I(X1;X2) is drawn if some C_P is above this share of it.
+_REDUNDANCY_LINE_SHARE = 0.8
+# Either axis of the plane spans at least this share of I(X1;X2).
+_MIN_SPAN_OF_REDUNDANCY = 0.05
+# Either axis of the plane spans at least this share of the largest cost on it.
+_MIN_SPAN_OF_COST = 0.25
 
 
 def comparison(compared: Comparison) -> Figure:
-    """Draw the cost of every method, and beside it the two costs that it is made of.
+    """Draw the cost of every method, and beside it the plane of its components C_L and C_P.
 
-    Rows are those of the table, in the same sections. Full dots have as many groups as were asked for, hollow ones
-    another number; diamonds are soft maps.
+    Rows and sections are those of the table. Filled dots have the requested number of groups, hollow dots another
+    number; diamonds are soft maps.
     """
     lines = _lines(compared)
     found = [row for row in lines if not isinstance(row, str) and row.error is None]
-    fewest = _FEWEST_ROWS if found else 0
+    fewest = _MIN_ROWS if found else 0
     figure = new_figure(12.0, (1.9 if found else 0.7) + _ROW_HEIGHT * max(len(lines), fewest))
     groups, n = counted(compared.n_states, "group"), compared.original.n_states
     title = rf"{groups} of {n:,} state{'s' * (n > 1)} at $\beta$ = {compared.beta:g}"
@@ -59,7 +67,7 @@ def comparison(compared: Comparison) -> Figure:
     _draw_costs(left, compared, lines)
     points = _draw_plane(right, compared, found)
     figure.legend(handles=_legend(compared, found), loc="outside lower center", ncols=6, frameon=False)
-    # What follows depends on how much room there is.
+    # Label placement needs the final size of the axes.
     figure.draw_without_rendering()
     _write_reasons(left, lines)
     numbers = [str(number) for number in range(1, len(found) + 1)]
@@ -68,7 +76,7 @@ def comparison(compared: Comparison) -> Figure:
 
 
 def _lines(compared: Comparison) -> list[Row | str]:
-    """Rows and the headings above them, from top to bottom."""
+    """Rows and section headings, from top to bottom."""
     found: list[Row | str] = []
     for heading, rows in sections(compared).items():
         found += [heading] * bool(heading and rows)
@@ -77,7 +85,7 @@ def _lines(compared: Comparison) -> list[Row | str]:
 
 
 def _draw_names(axes: Axes, lines: Sequence[Row | str]) -> None:
-    """Number the rows as in the plane; set headings apart."""
+    """Label the rows by name and by their number in the plane; headings in italics."""
     number, names = 0, []
     for line in lines:
         if isinstance(line, str):
@@ -99,8 +107,8 @@ def _draw_names(axes: Axes, lines: Sequence[Row | str]) -> None:
 
 
 def _draw_costs(axes: Axes, compared: Comparison, lines: Sequence[Row | str]) -> None:
-    """Draw a line for each row that has a cost."""
-    at_the_edge: Any = {"transform": axes.get_yaxis_transform(), "ha": "right", "va": "center"}
+    """Draw a horizontal line per row that has a cost."""
+    at_the_right: Any = {"transform": axes.get_yaxis_transform(), "ha": "right", "va": "center"}
     costs = []
     for place, row in enumerate(lines):
         if isinstance(row, str) or row.error is not None:
@@ -111,79 +119,78 @@ def _draw_costs(axes: Axes, compared: Comparison, lines: Sequence[Row | str]) ->
         axes.plot([cost], [place], **_dot(row), clip_on=False, zorder=3)
         number = "" if row.as_asked else f"   {counted(row.n_states or 0, 'group')}"
         write(axes, (cost, place), bits(cost) + number)
-        axes.text(1.0, place, f"{duration(row.seconds)} s", color=FAILED, fontsize=_SMALL, **at_the_edge)
-    # Room for the numbers beside the dots; rounding is no cost. Only soft maps with gamma cost less than 0.
+        axes.text(1.0, place, f"{duration(row.seconds)} s", color=FAILED, fontsize=_SMALL, **at_the_right)
+    # The factor leaves room for the numbers beside the dots. Costs up to EQUAL are rounding errors. Only soft maps
+    # with gamma > 0 cost less than 0.
     axes.set_xlim(min(0.0, *costs), 1.5 * max(costs) if max(costs) > EQUAL else 1.0)
     axes.set_xlabel(f"cost {cost_symbol(compared.beta, compared.gamma)} (bits)")
-    axes.grid(axis="x", color=GRID, linewidth=0.6)
+    tidy(axes, grid="x")
 
 
 def _write_reasons(axes: Axes, lines: Sequence[Row | str]) -> None:
-    """Say why a method failed, in two lines that are as long as there is room."""
+    """Write why a method failed, in at most two lines as wide as the axes."""
     figure = axes.get_figure(root=True)
     assert figure is not None
-    width = int(axes.bbox.width * 72.0 / figure.dpi / (0.52 * _SMALL))
+    width = int(axes.bbox.width * 72.0 / figure.dpi / (_CHARACTER_WIDTH * _SMALL))
     for place, row in enumerate(lines):
         if isinstance(row, str) or row.error is None:
             continue
         words = textwrap.wrap(row.error, width, max_lines=2, placeholder=" ...", break_on_hyphens=False)
-        # It must not take the room that it was measured by.
+        # Outside the layout: the text was wrapped to the width that the layout gave the axes.
         write(axes, (0.0, place), "\n".join(words), (4, 0), colour=FAILED, size=_SMALL, in_layout=False)
 
 
 def _draw_plane(axes: Axes, compared: Comparison, found: Sequence[Row]) -> NDArray[np.float64]:
-    """Draw lumpability against predictability, with the line of all maps that cost as much as the best one."""
+    """Draw predictability against lumpability, with the isocost line of the best map; return the points."""
     costs = [row.aggregation.costs for row in found if row.aggregation is not None]
     points = np.array([(cost.lumpability, cost.predictability) for cost in costs])
-    # The cheapest on top.
+    # Reversed: the cheapest dot is drawn last, on top.
     for row, point in zip(found[::-1], points[::-1], strict=True):
         axes.plot(*point, **_dot(row), zorder=3)
-    everything = costs[0].redundancy_rate
-    low, high = _extent(points, everything)
+    redundancy = costs[0].redundancy_rate
+    low, high = _extent(points, redundancy)
     axes.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]))
-    if low[1] < everything < high[1]:
-        axes.axhline(everything, color=FAILED, linewidth=0.9, zorder=1)
-        # Outside, where no dot and no number can be.
+    if low[1] < redundancy < high[1]:
+        axes.axhline(redundancy, color=FAILED, linewidth=0.9, zorder=1)
+        # To the right of the axes, where there are no dots and no numbers.
         words: Any = {
             "xycoords": axes.get_yaxis_transform(),
             "va": "center",
             "color": FAILED,
             "fontsize": _SMALL,
         }
-        axes.annotate("nothing\nis kept", (1.0, everything), (4, 0), textcoords="offset points", **words)
+        axes.annotate("nothing\nis kept", (1.0, redundancy), (4, 0), textcoords="offset points", **words)
     if compared.best is not None and compared.gamma == 0.0:
-        _draw_equal_cost(axes, _cost(compared.best), compared.beta, (low[0], high[0]))
+        _draw_isocost(axes, _cost(compared.best), compared.beta, (low[0], high[0]))
     axes.set_xlabel(r"lumpability $C_L$ (bits)")
     axes.set_ylabel(r"predictability $C_P$ (bits)")
     axes.locator_params(nbins=7)
-    axes.grid(color=GRID, linewidth=0.6)
-    tidy(axes)
+    tidy(axes, grid="both")
     return points
 
 
 def _extent(
-    points: NDArray[np.float64], everything: float
+    points: NDArray[np.float64], redundancy: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Corners of the part of the plane that is shown; where all costs are the same there is still some of it."""
+    """Lower left and upper right corner of the plane; the span is positive also if all costs are equal."""
     low, high = points.min(axis=0), points.max(axis=0)
-    if high[1] > _NEARLY * everything:
-        high[1] = max(high[1], everything)
-    of_all, of_largest = _LEAST_SHARES
-    least = np.maximum(of_all * everything, of_largest * high)
+    if high[1] > _REDUNDANCY_LINE_SHARE * redundancy:
+        high[1] = max(high[1], redundancy)
+    least = np.maximum(_MIN_SPAN_OF_REDUNDANCY * redundancy, _MIN_SPAN_OF_COST * high)
     least[least < EQUAL] = 1.0
     missing = np.maximum(least - (high - low), 0.0)
     low, high = np.maximum(low - missing / 2.0, 0.0), high + missing / 2.0
-    reach = high - low
-    return np.maximum(low - 0.08 * reach, -0.04 * reach), high + 0.12 * reach
+    span = high - low
+    return np.maximum(low - 0.08 * span, -0.04 * span), high + 0.12 * span
 
 
-def _draw_equal_cost(axes: Axes, cost: float, beta: float, ends: tuple[float, float]) -> None:
+def _draw_isocost(axes: Axes, cost: float, beta: float, ends: tuple[float, float]) -> None:
     """Draw the line (1 - 2 beta) C_L + beta C_P = cost."""
     if beta == 0.0:
-        axes.axvline(cost, **_EQUAL)
+        axes.axvline(cost, **_ISOCOST)
         return
     x = np.array(ends)
-    axes.plot(x, (cost - (1.0 - 2.0 * beta) * x) / beta, **_EQUAL)
+    axes.plot(x, (cost - (1.0 - 2.0 * beta) * x) / beta, **_ISOCOST)
 
 
 def _legend(compared: Comparison, found: Sequence[Row]) -> list[Any]:
@@ -206,7 +213,7 @@ def _legend(compared: Comparison, found: Sequence[Row]) -> list[Any]:
     ]
     handles = [handle for handle, present in shown if present]
     if compared.best is not None:
-        handles.append(line([], [], label=f"as cheap as {compared.best.name}", **_EQUAL))
+        handles.append(line([], [], label=f"as cheap as {compared.best.name}", **_ISOCOST))
     return handles
 
 

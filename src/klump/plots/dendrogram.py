@@ -1,4 +1,4 @@
-"""The picture of a tree of mergers."""
+"""Dendrogram of an aggregation tree."""
 
 from __future__ import annotations
 
@@ -17,32 +17,32 @@ if TYPE_CHECKING:
 
     from klump.aggregation import AggregationTree
 
-# Of a tree with more leaves only the last mergers are drawn.
-_MOST_LEAVES = 100
+# Leaves of the truncated dendrogram; of a tree with more only the last merges are drawn.
+_MAX_LEAVES = 100
 
 
 def dendrogram(tree: AggregationTree, n_states: int | None = None) -> Figure:
-    """Draw a tree of mergers, heights in bits; of a large tree only the last mergers.
+    """Draw the tree of merges, heights in bits; of a large tree only the last merges.
 
     Parameters
     ----------
     tree
-        What to draw.
+        Tree to draw.
     n_states
-        Give each group of this cut a colour; after twelve, colours repeat, but never side by side. Of a large tree
-        at most 100 groups can be seen.
+        Number of groups of the cut that is coloured. Colours repeat after twelve groups, never side by side. At most
+        100.
     """
     from scipy.cluster import hierarchy
 
     if tree.n_leaves == 1:
-        raise InvalidArgumentError("the tree has one leaf, so there are no mergers to draw")
+        raise InvalidArgumentError("the tree has one leaf, so there are no merges to draw")
     linkage, sizes = tree.linkage, tree.sizes
     groups = _groups(tree, n_states)
     drawn = hierarchy.dendrogram(
         linkage,
-        p=_MOST_LEAVES,
-        truncate_mode="lastp" if tree.n_leaves > _MOST_LEAVES else None,
-        # Not colours yet, but which merger each branch is.
+        p=_MAX_LEAVES,
+        truncate_mode="lastp" if tree.n_leaves > _MAX_LEAVES else None,
+        # The node of each branch instead of its colour; the colours are looked up below.
         link_color_func=str,
         leaf_label_func=lambda leaf: _leaf_name(tree, sizes, leaf),
         no_plot=True,
@@ -58,10 +58,10 @@ def dendrogram(tree: AggregationTree, n_states: int | None = None) -> Figure:
     axes.set_ylabel(f"added to {cost} (bits)")
     if len(names) < tree.original.n_states:
         axes.set_xlabel("in brackets: number of states")
-    # What the mergers that are not drawn cost would fill most of the picture.
-    hidden, highest = tree.n_leaves - _MOST_LEAVES, linkage[-1, 2]
+    # The axis starts just below the drawn merges: those that are not drawn may make up most of the height.
+    hidden, highest = tree.n_leaves - _MAX_LEAVES, linkage[-1, 2]
     floor = 0.97 * linkage[hidden - 1, 2] if hidden > 0 else 0.0
-    # Where no merger costs anything there is still a tree to see.
+    # A positive range also if all merges cost 0.
     top = highest + 0.05 * (highest - floor) if highest > floor + EQUAL else floor + 1.0
     axes.set(xlim=(0.0, 10.0 * len(names)), ylim=(floor, top))
     tidy(axes)
@@ -69,19 +69,19 @@ def dendrogram(tree: AggregationTree, n_states: int | None = None) -> Figure:
 
 
 def _groups(tree: AggregationTree, n_states: int | None) -> NDArray[np.int64]:
-    """Number of the group that each node of the tree is, or lies within; -1 for nodes of several groups.
+    """Group of each node of the tree; -1 for nodes above the cut.
 
-    Heights do not say that: mergers that lower the cost stand as high as the one before.
+    Heights cannot tell: a merge that lowers the cost (an inversion) is drawn at the height of the previous merge.
     """
     n = tree.n_leaves
     groups = np.full(2 * n - 1, -1)
     if n_states is None:
         return groups
     labels = tree.cut(n_states).labels
-    if n_states > _MOST_LEAVES:
+    if n_states > _MAX_LEAVES:
         raise InvalidArgumentError(
-            f"n_states={n_states}: of this tree with {n:,} leaves the last {_MOST_LEAVES} groups are drawn; "
-            f"colour at most so many"
+            f"n_states={n_states}: of a tree with {n:,} leaves only the last {_MAX_LEAVES} groups are drawn; "
+            f"pass at most {_MAX_LEAVES}"
         )
     groups[tree.leaves] = labels
     for step, pair in enumerate(tree.merges[: n - n_states]):
@@ -90,7 +90,7 @@ def _groups(tree: AggregationTree, n_states: int | None) -> NDArray[np.int64]:
 
 
 def _colours(groups: NDArray[np.int64], leaves: list[int]) -> list[str]:
-    """Colour of each node: groups take theirs from left to right, so that neighbours never have the same."""
+    """Colour of each node: from left to right, so that adjacent groups differ."""
     order = dict.fromkeys(int(groups[leaf]) for leaf in leaves if groups[leaf] >= 0)
     colours = {group: PALETTE[place % len(PALETTE)] for place, group in enumerate(order)}
     return [colours.get(int(group), TEXT) for group in groups]
@@ -98,14 +98,14 @@ def _colours(groups: NDArray[np.int64], leaves: list[int]) -> list[str]:
 
 def _title(tree: AggregationTree, n_states: int | None, n_drawn: int) -> str:
     n, leaves = tree.original.n_states, tree.n_leaves
-    found = f"{n:,} states" if leaves == n else f"{n:,} states, {leaves:,} groups to begin with"
+    found = f"{n:,} states" if leaves == n else f"{n:,} states, {leaves:,} initial groups"
     if n_states is not None:
         found += f", {n_states} groups in colour" if n_states > 1 else ", one group"
     found += ", relaxed merging" if tree.is_relaxed else rf", $\beta$ = {tree.beta:g}"
     if n_drawn < leaves:
-        found += f"\nonly the last {n_drawn - 1:,} of {leaves - 1:,} mergers are drawn"
+        found += f"\nonly the last {n_drawn - 1:,} of {leaves - 1:,} merges are drawn"
     if (tree.merge_costs[leaves - n_drawn :] < -EQUAL).any():
-        found += "\nmergers that lower the cost stand as high as the one before"
+        found += "\nmerges that lower the cost are drawn at the height of the previous merge"
     return found
 
 
@@ -118,18 +118,18 @@ def _leaf_name(tree: AggregationTree, sizes: NDArray[np.int64], leaf: int) -> st
 
 
 def _draw_branches(axes: Axes, tree: AggregationTree, drawn: dict[str, Any], colours: list[str]) -> None:
-    """Draw each merger as a bar on two legs; a leg has the colour of what it stands on."""
+    """Draw each merge as a bar on two legs; a leg has the colour of its child node."""
     style: Any = {"linewidth": 1.2, "solid_capstyle": "projecting"}
     for x, y, node in zip(drawn["icoord"], drawn["dcoord"], map(int, drawn["color_list"]), strict=True):
         left, right = tree.merges[node - tree.n_leaves]
         for child, leg in ((left, slice(0, 2)), (right, slice(2, 4))):
             axes.plot(x[leg], y[leg], color=colours[child], zorder=2.2, **style)
-        # Bars of the same height lie on top of each other: those within a group are to be seen.
+        # Of overlapping bars at one height, those within a group are on top.
         axes.plot(x[1:3], y[1:3], color=colours[node], zorder=2.0 if colours[node] == TEXT else 2.1, **style)
 
 
 def _draw_cut(axes: Axes, heights: NDArray[np.float64], n_states: int | None) -> None:
-    """Draw a line between the merger that leaves so many groups and the next, where one is higher than the other."""
+    """Draw a line between the merge that leaves ``n_states`` groups and the next one, if their heights differ."""
     if n_states is None or n_states == 1:
         return
     after = len(heights) + 1 - n_states

@@ -1,10 +1,10 @@
-"""What all pictures share: colours, an empty figure, a file in the end."""
+"""Shared by all pictures: colours, an empty figure, axes without clutter, saving."""
 
 from __future__ import annotations
 
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from klump.errors import FileFormatError, InvalidArgumentError, MissingPackageError
 
@@ -14,19 +14,28 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-# Distinguishable for colour-blind eyes, too; the same as in the pictures of the experiments.
-KLUMP, OUTSIDE, FAILED = "#0b6fa4", "#d9822b", "#8a8f98"
-TEXT, GRID = "#222222", "#dcdfe2"
-# For groups: neighbours differ in lightness as well as in hue, and all are dark enough for text.
+# Colours, chosen to be distinguishable under colour vision deficiency.
+# klump's methods.
+KLUMP = "#0b6fa4"
+# Methods of other tools.
+OUTSIDE = "#d9822b"
+# Failed methods and secondary information.
+FAILED = "#8a8f98"
+# Text and reference lines.
+TEXT = "#222222"
+# Grid lines and spines.
+GRID = "#dcdfe2"
+# Groups: consecutive colours differ in lightness and in hue, and all contrast with white enough for text.
 PALETTE = (
     *("#0b6fa4", "#d9822b", "#1f7a3d", "#c2185b", "#6b4fc8", "#8a7a00"),
     *("#00a39b", "#d32f2f", "#1b2f7f", "#6da32f", "#c46fd6", "#7a4522"),
 )
+# Suffixes of the file formats that ``save`` writes.
 _FORMATS = (".png", ".svg", ".pdf")
 
 
 def new_figure(width: float, height: float) -> Figure:
-    """Make an empty figure, or say what is needed for one."""
+    """Create an empty figure of a size in inches; without matplotlib, raise MissingPackageError."""
     try:
         figure: type[Figure] = import_module("matplotlib.figure").Figure
     except ImportError as error:
@@ -35,7 +44,7 @@ def new_figure(width: float, height: float) -> Figure:
 
 
 def save(figure: Figure, path: str | PathLike[str]) -> None:
-    """Write a picture; the suffix of the path says in which format."""
+    """Write a figure to a file; the suffix of the path selects the format."""
     if Path(path).suffix.lower() not in _FORMATS:
         raise InvalidArgumentError(f"path={str(path)!r} must end in .png, .svg or .pdf")
     try:
@@ -45,18 +54,20 @@ def save(figure: Figure, path: str | PathLike[str]) -> None:
 
 
 def cost_symbol(beta: float | None, gamma: float) -> str:
-    r"""Write the cost as a formula; without a beta, for beta in general.
+    r"""Write the cost as a formula; ``beta=None`` keeps beta as a symbol.
 
     >>> cost_symbol(0.5, 0.0), cost_symbol(None, 0.2)
-    ('$C_{0.5}$', '$C_{\\\\beta} + 0.2\\\\,C_G$')
+    ('$C_{0.5}$', '$C_{\\beta} + 0.2\\,C_G$')
     """
     name = r"\beta" if beta is None else f"{beta:g}"
     generated = rf" + {gamma:g}\,C_G" if gamma > 0.0 else ""
     return f"$C_{{{name}}}{generated}$"
 
 
-def tidy(axes: Axes) -> None:
-    """Take away what distracts."""
+def tidy(axes: Axes, grid: Literal["x", "y", "both"] | None = None) -> None:
+    """Hide the top and right spines, lighten the others, and draw grid lines across the named axis."""
+    if grid is not None:
+        axes.grid(axis=grid, color=GRID, linewidth=0.6)
     axes.set_axisbelow(True)
     axes.spines[["top", "right"]].set_visible(False)
     for side in ("left", "bottom"):

@@ -1,4 +1,4 @@
-"""The picture of a grid: what more groups are worth."""
+"""Picture of a grid: cost and kept share against the number of groups."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from klump.chain.wording import counted
-from klump.plots.figure import GRID, PALETTE, TEXT, cost_symbol, new_figure, tidy
+from klump.plots.figure import PALETTE, TEXT, cost_symbol, new_figure, tidy
+from klump.search.method import EQUAL
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -17,20 +18,21 @@ if TYPE_CHECKING:
 
     from klump.aggregation import AggregationGrid
 
-_DOT: Any = {"linewidth": 1.4, "marker": "o", "markersize": 4.5, "clip_on": False, "zorder": 3}
+# Line style: widths and marker sizes in points.
+_LINE: Any = {"linewidth": 1.4, "marker": "o", "markersize": 4.5, "clip_on": False, "zorder": 3}
 
 
 def grid(found: AggregationGrid) -> Figure:
-    """Draw the cost and the kept share against the number of groups, a line for each beta.
+    """Draw the cost and the kept share against the number of groups, one line per beta.
 
-    Cells that were not run leave a gap.
+    Cells that were not run leave a gap in the line.
     """
     figure = new_figure(10.0, 4.0)
     left, right = figure.subplots(1, 2)
     order = np.argsort(found.n_states)
-    _draw(left, found, order, found.costs)
+    _draw_lines(left, found, order, found.costs)
     left.set_ylabel(f"cost {cost_symbol(None, found.gamma)} (bits)")
-    _draw(right, found, order, 100.0 * found.kept)
+    _draw_lines(right, found, order, 100.0 * found.kept)
     right.set_ylabel("kept (% of $I(X_1;X_2)$)")
     right.set_ylim(0.0, 100.0)
     figure.suptitle(
@@ -47,16 +49,17 @@ def grid(found: AggregationGrid) -> Figure:
     return figure
 
 
-def _draw(axes: Axes, found: AggregationGrid, order: NDArray[np.intp], values: NDArray[np.float64]) -> None:
+def _draw_lines(
+    axes: Axes, found: AggregationGrid, order: NDArray[np.intp], values: NDArray[np.float64]
+) -> None:
     groups = np.array(found.n_states)[order]
     for number, beta in enumerate(found.betas):
         colour = PALETTE[number % len(PALETTE)]
-        axes.plot(groups, values[order, number], color=colour, label=rf"$\beta$ = {beta:g}", **_DOT)
+        axes.plot(groups, values[order, number], color=colour, label=rf"$\beta$ = {beta:g}", **_LINE)
     top = np.nanmax(values)
-    axes.set_ylim(0.0, 1.08 * top if top > 1e-12 else 1.0)
+    axes.set_ylim(0.0, 1.08 * top if top > EQUAL else 1.0)
     axes.xaxis.set_major_locator(import_module("matplotlib.ticker").MaxNLocator(integer=True))
-    # Room on both sides, even for one number of groups.
+    # A margin on both sides, also for a single number of groups.
     axes.set_xlim(groups[0] - 0.5, groups[-1] + 0.5)
     axes.set_xlabel("groups")
-    axes.grid(color=GRID, linewidth=0.6)
-    tidy(axes)
+    tidy(axes, grid="both")

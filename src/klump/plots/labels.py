@@ -1,4 +1,4 @@
-"""Words beside dots, placed so that each dot can be told from its neighbours."""
+"""Label placement: text beside dots, clear of other dots, labels and lines."""
 
 from __future__ import annotations
 
@@ -16,16 +16,31 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
-_SIZE = 8.5
-# All lengths are in points. Dots nearer than this look like one, and share a label.
-_SAME = 3.0
-_DOT = np.array([5.0, 5.0])
-_CHARACTER, _LINE = 0.6 * _SIZE, 1.15 * _SIZE
-# Where a label may be, best places first: around the dot, and farther away only if there is no room.
+# All lengths are in points (1/72 inch).
+# Font size of labels.
+_FONT_SIZE = 8.5
+# Dots at a smaller Chebyshev distance overlap, and share a label.
+_OVERLAP_DISTANCE = 3.0
+# Half-width and half-height of a dot with its margin.
+_DOT_EXTENT = np.array([5.0, 5.0])
+# Mean width of a character, estimated from the font size.
+_CHARACTER_WIDTH = 0.6 * _FONT_SIZE
+# Height of a line of text, estimated from the font size.
+_LINE_HEIGHT = 1.15 * _FONT_SIZE
+# Candidate positions of a label in order of preference: all angles at the first distance, then at the next.
 _DISTANCES = (12.0, 20.0, 30.0, 42.0, 56.0)
+# In radians, counterclockwise from the right.
 _ANGLES = np.deg2rad([45, 0, 90, 315, 135, 180, 270, 225, 22, 67, 112, 157, 202, 247, 292, 337])
-# A label as near as this needs no line to its dot.
-_NEAR = 12.0
+# Labels farther from their dot get a leader line.
+_LEADER_DISTANCE = 12.0
+# Penalties of a candidate position, in the order of how much they hurt.
+_OUTSIDE_PENALTY = 10.0
+# Per dot or label that the label covers.
+_COVER_PENALTY = 2.0
+# Per dot or label that the leader line crosses.
+_CROSS_PENALTY = 1.0
+# For a label on a line.
+_LINE_PENALTY = 0.5
 
 
 def write(
@@ -35,42 +50,42 @@ def write(
     offset: Any = (9, 0),
     *,
     colour: str = TEXT,
-    size: float = _SIZE,
+    size: float = _FONT_SIZE,
     **style: Any,
 ) -> None:
-    """Write beside a point, and legibly on top of lines."""
+    """Write text at an offset from a point, with a white outline that keeps it legible on lines."""
     halo = import_module("matplotlib.patheffects").withStroke(linewidth=2.5, foreground="white")
     style = {"textcoords": "offset points", "va": "center", "zorder": 4, **style}
     axes.annotate(words, point, offset, color=colour, fontsize=size, path_effects=[halo], **style)
 
 
 def write_beside_dots(axes: Axes, points: Floats, words: Sequence[str], colours: Sequence[str]) -> None:
-    """Write a label beside each dot, with a line to it where there is no room at once.
+    """Write a label beside each dot, with a leader line where the label is not adjacent to its dot.
 
-    Dots that lie on top of each other share a label. The figure must have its layout already.
+    Overlapping dots share a label. The layout of the figure must be computed before the call.
     """
     figure = axes.get_figure(root=True)
     assert figure is not None
     to_points = 72.0 / figure.dpi
     places = axes.transData.transform(points) * to_points
-    taken = _Taken(places, _along_lines(axes) * to_points, axes.bbox.get_points() * to_points, [])
-    for members in _together(places):
+    obstacles = _Obstacles(places, _sample_lines(axes) * to_points, axes.bbox.get_points() * to_points, [])
+    for members in _group_overlapping(places):
         label = ", ".join(words[member] for member in members)
-        half = np.array([len(label) * _CHARACTER, _LINE]) / 2.0
-        offset, distance = _best_offset(places[members[0]], half, taken)
-        taken.labels.append((places[members[0]] + offset, half))
-        line: Any = {"arrowstyle": "-", "color": FAILED, "linewidth": 0.7, "shrinkA": 1.0, "shrinkB": 3.0}
-        style: Any = {"ha": "center", "arrowprops": line if distance > _NEAR else None}
+        half = np.array([len(label) * _CHARACTER_WIDTH, _LINE_HEIGHT]) / 2.0
+        offset, distance = _best_offset(places[members[0]], half, obstacles)
+        obstacles.labels.append((places[members[0]] + offset, half))
+        leader: Any = {"arrowstyle": "-", "color": FAILED, "linewidth": 0.7, "shrinkA": 1.0, "shrinkB": 3.0}
+        style: Any = {"ha": "center", "arrowprops": leader if distance > _LEADER_DISTANCE else None}
         shared = {colours[member] for member in members}
         colour = shared.pop() if len(shared) == 1 else TEXT
         write(axes, points[members[0]], label, tuple(offset), colour=colour, **style)
 
 
-def _together(places: Floats) -> list[list[int]]:
-    """Dots that cannot be told apart."""
+def _group_overlapping(places: Floats) -> list[list[int]]:
+    """Group overlapping dots."""
     groups: list[list[int]] = []
     for dot, place in enumerate(places):
-        near = (group for group in groups if np.abs(places[group[0]] - place).max() < _SAME)
+        near = (group for group in groups if np.abs(places[group[0]] - place).max() < _OVERLAP_DISTANCE)
         group = next(near, None)
         if group is None:
             groups.append([dot])
@@ -79,8 +94,8 @@ def _together(places: Floats) -> list[list[int]]:
     return groups
 
 
-class _Taken(NamedTuple):
-    """What a label must not cover."""
+class _Obstacles(NamedTuple):
+    """Areas that a label should not cover; ``room`` is the bounding box that it should not leave."""
 
     dots: Floats
     lines: Floats
@@ -88,8 +103,8 @@ class _Taken(NamedTuple):
     labels: list[tuple[Floats, Floats]]
 
 
-def _along_lines(axes: Axes) -> Floats:
-    """Many places on each of the lines that cross the picture."""
+def _sample_lines(axes: Axes) -> Floats:
+    """Sample 200 points on each straight line of the axes, in pixels."""
     share = np.linspace(0.0, 1.0, 200)[:, None]
     ends = [
         line.get_transform().transform(np.asarray(line.get_xydata()))
@@ -99,31 +114,36 @@ def _along_lines(axes: Axes) -> Floats:
     return np.concatenate([np.empty((0, 2)), *(first + share * (last - first) for first, last in ends)])
 
 
-def _best_offset(place: Floats, half: Floats, taken: _Taken) -> tuple[Floats, float]:
-    """Find the first place where a label disturbs nothing; without one, where it disturbs least."""
+def _best_offset(place: Floats, half: Floats, obstacles: _Obstacles) -> tuple[Floats, float]:
+    """Return the first candidate offset without a penalty, else the one with the smallest, and its distance."""
     best, least = (np.zeros(2), 0.0), np.inf
     for distance in _DISTANCES:
         for angle in _ANGLES:
             direction = np.round([np.cos(angle), np.sin(angle)], 6)
-            # Longer labels begin as near to their dot as short ones.
-            offset = direction * distance + [np.sign(direction[0]) * (half[0] - _CHARACTER / 2.0), 0.0]
-            disturbed = _disturbed(place, offset, half, taken)
-            if disturbed < least:
-                best, least = (offset, distance), disturbed
+            # The near edge of a label, not its centre, is at the distance.
+            offset = direction * distance + [np.sign(direction[0]) * (half[0] - _CHARACTER_WIDTH / 2.0), 0.0]
+            penalty = _penalty(place, offset, half, obstacles)
+            if penalty < least:
+                best, least = (offset, distance), penalty
             if least == 0.0:
                 return best
     return best
 
 
-def _disturbed(place: Floats, offset: Floats, half: Floats, taken: _Taken) -> float:
-    """How much a label would cover, or its line cross; leaving the picture is worst."""
+def _penalty(place: Floats, offset: Floats, half: Floats, obstacles: _Obstacles) -> float:
+    """Penalty of a label at an offset from its dot."""
     centre = place + offset
-    outside = ((centre - half < taken.room[0]) | (centre + half > taken.room[1])).any()
-    covered = (np.abs(taken.dots - centre) < half + _DOT).all(axis=1).sum()
-    covered += sum((np.abs(other - centre) < half + size).all() for other, size in taken.labels)
-    struck = (np.abs(taken.lines - centre) < half).all(axis=1).any()
-    way = np.linspace(0.0, 1.0, 12)[1:, None] * offset + place
-    others = taken.dots[np.abs(taken.dots - place).max(axis=1) >= _SAME]
-    crossed = sum((np.abs(way - dot) < _DOT / 2.0).all(axis=1).any() for dot in others)
-    crossed += sum((np.abs(way - other) < size).all(axis=1).any() for other, size in taken.labels)
-    return float(10.0 * outside + 2.0 * covered + crossed + 0.5 * struck)
+    outside = ((centre - half < obstacles.room[0]) | (centre + half > obstacles.room[1])).any()
+    covered = (np.abs(obstacles.dots - centre) < half + _DOT_EXTENT).all(axis=1).sum()
+    covered += sum((np.abs(other - centre) < half + size).all() for other, size in obstacles.labels)
+    struck = (np.abs(obstacles.lines - centre) < half).all(axis=1).any()
+    leader = np.linspace(0.0, 1.0, 12)[1:, None] * offset + place
+    others = obstacles.dots[np.abs(obstacles.dots - place).max(axis=1) >= _OVERLAP_DISTANCE]
+    crossed = sum((np.abs(leader - dot) < _DOT_EXTENT / 2.0).all(axis=1).any() for dot in others)
+    crossed += sum((np.abs(leader - other) < size).all(axis=1).any() for other, size in obstacles.labels)
+    return float(
+        _OUTSIDE_PENALTY * outside
+        + _COVER_PENALTY * covered
+        + _CROSS_PENALTY * crossed
+        + _LINE_PENALTY * struck
+    )

@@ -1,10 +1,10 @@
-"""The picture of how a chain forgets."""
+"""Picture of a relaxation curve."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from klump.plots.figure import FAILED, GRID, KLUMP, TEXT, new_figure, tidy
+from klump.plots.figure import FAILED, KLUMP, TEXT, new_figure, tidy
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def relaxation(curve: RelaxationCurve) -> Figure:
-    """Draw what a chain remembers against the logarithm of the steps, and the plateau if there is one."""
+    """Draw I(X_1; X_{1+r}) against r on a logarithmic axis, and the plateau if there is one."""
     figure = new_figure(6.4, 4.0)
     axes = figure.subplots()
     style: Any = {"linewidth": 1.4, "marker": "o", "markersize": 4, "clip_on": False, "zorder": 3}
@@ -32,11 +32,10 @@ def relaxation(curve: RelaxationCurve) -> Figure:
             fontsize=10,
         )
     axes.set_xscale("log", base=2)
-    # Room on both sides, even for a chain that forgets everything at once.
+    # A margin on both sides, also for a curve with one step.
     axes.set_xlim(0.9, 1.1 * max(int(curve.steps[-1]), 2))
     axes.set_ylim(0.0, 1.08 * float(curve.information[0]) or 1.0)
     axes.set_xlabel("steps r")
     axes.set_ylabel(r"$I(X_1; X_{1+r})$ (bits)")
-    axes.grid(color=GRID, linewidth=0.6)
-    tidy(axes)
+    tidy(axes, grid="both")
     return figure
