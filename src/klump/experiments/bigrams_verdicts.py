@@ -18,7 +18,10 @@ from klump.experiments.bigrams import (
     Findings,
 )
 from klump.experiments.partitions import parse_groups
-from klump.experiments.result import EQUAL, Outcome, Verdict
+from klump.experiments.result import EQUAL, Outcome, Verdict, weigh
+
+# With at most TOLERATED characters in another group, the groups found are among those that the band is computed from.
+_FOLLOWS = "it follows from the verdict on the characters, whose places set the band"
 
 
 def verdicts(findings: Findings) -> tuple[Verdict, ...]:
@@ -74,7 +77,8 @@ def _ari_verdict(each: Comparison, findings: Findings) -> Verdict:
     found, band = each.published.ari, ROUNDING + change
     outcome = _within(found - each.printed_ari, band)
     what = f"{each.name}: ARI to the reference"
-    return Verdict(what, "as published", each.printed_ari, found, band, outcome, reason)
+    verdict = Verdict(what, "as published", each.printed_ari, found, band, outcome, reason)
+    return weigh(verdict, obstacle=_FOLLOWS if change > 0 else "")
 
 
 def _cost_verdict(each: Comparison, findings: Findings) -> Verdict:
@@ -87,7 +91,8 @@ def _cost_verdict(each: Comparison, findings: Findings) -> Verdict:
         "that the differing characters can make"
     )
     outcome = _cheaper(found, paper, band)
-    return Verdict(f"{each.name}: cost", "as published", paper, found, band, outcome, reason)
+    verdict = Verdict(f"{each.name}: cost", "as published", paper, found, band, outcome, reason)
+    return weigh(verdict, obstacle=_FOLLOWS if band > 0 else "")
 
 
 def _best_beta_verdict(comparisons: Sequence[Comparison]) -> Verdict:
