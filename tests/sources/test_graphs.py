@@ -96,7 +96,7 @@ def test_chain_is_the_random_walk():
     assert chain.states == tuple(graph.nodes)
 
 
-def test_node_without_a_way_out_is_named_or_restarts():
+def test_node_without_outgoing_edge_is_named_or_restarts():
     networkx = pytest.importorskip("networkx")
     graph = networkx.DiGraph([("a", "b"), ("b", "a"), ("a", "sink")])
     with pytest.raises(
@@ -111,7 +111,7 @@ def test_node_without_a_way_out_is_named_or_restarts():
         MarkovChain.from_graph(lonely)
 
 
-def test_edges_of_weight_zero_are_no_way_out():
+def test_edges_of_weight_zero_are_no_edges():
     networkx = pytest.importorskip("networkx")
     graph = networkx.DiGraph([(0, 1, {"weight": 0.0}), (1, 0, {"weight": 1.0})])
     with pytest.raises(InvalidArgumentError, match="node 0"):
