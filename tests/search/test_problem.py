@@ -204,7 +204,7 @@ def test_space_that_cannot_be_set_aside_is_filled(monkeypatch, tmp_path, lacking
         monkeypatch.setattr(os, "posix_fallocate", unable, raising=False)
     else:
         monkeypatch.delattr(os, "posix_fallocate", raising=False)
-    monkeypatch.setattr(rows, "_ZEROS", 7)
+    monkeypatch.setattr(rows, "_ZERO_CHUNK", 7)
     array = rows.empty_array((3, 2), np.float64, tmp_path)
     assert array.tolist() == np.zeros((3, 2)).tolist()
     array[2, 1] = 5.0

@@ -8,7 +8,7 @@ from klump.errors import InvalidArgumentError
 from klump.sources import dead_ends
 from klump.sources.dead_ends import fill_dead_ends
 
-WORDS = {"seen": "nothing follows {}", "remedy": "drop it"}
+WORDS = {"problem": "symbol {} has no successor", "remedy": "drop it"}
 
 
 def test_rows_with_transitions_are_unchanged():
@@ -35,7 +35,7 @@ def test_weights_that_cancel_are_not_a_dead_end():
 
 def test_error_names_the_first_state_and_the_remedy():
     with pytest.raises(
-        InvalidArgumentError, match=r"nothing follows 'b' \(2 such states\).*drop it, or pass restart"
+        InvalidArgumentError, match=r"symbol 'b' has no successor \(2 such states\).*drop it, or pass restart"
     ):
         fill_dead_ends(np.array([[1, 0, 0], [0, 0, 0], [0, 0, 0]]), "abc", None, **WORDS)
 

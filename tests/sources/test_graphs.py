@@ -100,7 +100,7 @@ def test_node_without_outgoing_edge_is_named_or_restarts():
     networkx = pytest.importorskip("networkx")
     graph = networkx.DiGraph([("a", "b"), ("b", "a"), ("a", "sink")])
     with pytest.raises(
-        InvalidArgumentError, match=r"no edge leaves the node 'sink', .*add a loop, or pass restart"
+        InvalidArgumentError, match=r"node 'sink' has no outgoing edge, .*add a loop, or pass restart"
     ):
         MarkovChain.from_graph(graph)
     chain = MarkovChain.from_graph(graph, restart=0.5, initial="b")

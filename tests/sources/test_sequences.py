@@ -209,7 +209,8 @@ def test_chain_from_sequences():
 
 def test_symbol_without_successor_is_named_with_the_remedy():
     with pytest.raises(
-        InvalidArgumentError, match=r"'z' at lag=1, .*drop the final symbols, or pass restart=p"
+        InvalidArgumentError,
+        match=r"'z' has no successor at lag=1, .*drop the final symbols, or pass restart=p",
     ):
         MarkovChain.from_sequences(["abaz"])
     with pytest.raises(InvalidArgumentError, match="2 such states"):

@@ -316,7 +316,7 @@ class MarkovChain:
         from klump.sources.sequences import transition_counts
 
         counts, states = transition_counts(sequences, lag)
-        words = {"seen": f"nothing ever follows {{}} at lag={lag}", "remedy": "drop the final symbols"}
+        words = {"problem": f"symbol {{}} has no successor at lag={lag}", "remedy": "drop the final symbols"}
         counts = fill_dead_ends(counts, states, _restart_law(states, options), **words)
         return cls.from_counts(counts, states, **options)
 
@@ -366,7 +366,7 @@ class MarkovChain:
         from klump.sources.graphs import weighted_adjacency
 
         adjacency, nodes = weighted_adjacency(G, weight)
-        words = {"seen": "no edge leaves the node {}", "remedy": "remove it, add a loop"}
+        words = {"problem": "node {} has no outgoing edge", "remedy": "remove it, add a loop"}
         adjacency = fill_dead_ends(adjacency, nodes, _restart_law(nodes, options), **words)
         return cls.from_counts(adjacency, nodes, **options)
 

@@ -26,7 +26,7 @@ from klump.errors import FileFormatError
 
 Matrix: TypeAlias = NDArray[np.float64] | sparse.csr_array
 
-# Transitions per row block, 3 MB at 12 bytes each: small beside any chain that is mapped. A longer row is one block.
+# Transitions per row block, 3 MB at 12 bytes each: a small part of any chain that is mapped. A longer row is one block.
 MAX_BLOCK_TRANSITIONS = 2**18
 # Rows per row block.
 MAX_BLOCK_ROWS = 2**16

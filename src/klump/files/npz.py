@@ -117,7 +117,9 @@ def _require_archive(path: Path) -> None:
         raise FileFormatError("this is a single .npy array, not an .npz archive; rename it to .npy")
     text = all(byte >= 32 or byte in b"\t\r\n" for byte in start)
     kind = "a text file" if text else "something else"
-    raise FileFormatError(f"this is {kind}, not an .npz archive; rename it to what it is (.csv, .mtx)")
+    raise FileFormatError(
+        f"this is {kind}, not an .npz archive; give it the suffix of its format (.csv, .mtx)"
+    )
 
 
 def _sparse_matrix(path: Path) -> sparse.csr_array:

@@ -20,7 +20,7 @@ def fill_dead_ends(
     states: Sequence[Hashable],
     restart_law: NDArray[np.float64] | None,
     *,
-    seen: str,
+    problem: str,
     remedy: str,
 ) -> Any:
     """Replace all-zero rows by the restart distribution; without one they are an error that names a state.
@@ -33,7 +33,7 @@ def fill_dead_ends(
         Names of the states.
     restart_law
         Distribution over the states that a restart draws from; ``None`` if there are no restarts.
-    seen
+    problem
         Start of the error message, with ``{}`` for the state, e.g. ``"node {} has no outgoing edge"``.
     remedy
         Remedy in the error message, besides a restart.
@@ -45,7 +45,7 @@ def fill_dead_ends(
 
     Examples
     --------
-    >>> words = {"seen": "{} is never left", "remedy": "drop it"}
+    >>> words = {"problem": "{} has no transition", "remedy": "drop it"}
     >>> fill_dead_ends(np.array([[1, 2], [0, 0]]), "ab", np.array([0.5, 0.5]), **words)
     array([[1. , 2. ], [0.5, 0.5]])
     """
@@ -55,7 +55,7 @@ def fill_dead_ends(
     if restart_law is None:
         more = f" ({dead.size} such states)" if dead.size > 1 else ""
         raise InvalidArgumentError(
-            f"{seen.format(repr(states[int(dead[0])]))}{more}, so its transition probabilities are unknown: "
+            f"{problem.format(repr(states[int(dead[0])]))}{more}, so its transition probabilities are unknown: "
             f"{remedy}, or pass restart=p to restart there from an initial distribution"
         )
     if not sparse.issparse(weights):

@@ -71,7 +71,7 @@ def _library(G: Any) -> str:
             return library
     raise InvalidArgumentError(
         f"G must be a graph of networkx or igraph, not {type(G).__module__}.{type(G).__qualname__}; "
-        "an adjacency matrix goes to MarkovChain.from_counts"
+        "pass an adjacency matrix to MarkovChain.from_counts"
     )
 
 

@@ -161,7 +161,7 @@ def sparse_block_chain(
     n_states, n_groups
         Number of states and of groups.
     degree
-        Successors drawn for each state, at least 2.
+        Successors drawn per state, at least 2.
     kind
         ``"metastable"``: 90 % of the successors are in the state's own group. ``"cyclic"``: 90 % are in the next
         group, so that the groups are (nearly) lumpable but not metastable. ``"noisy"``: 50 % are in the own group.
