@@ -207,20 +207,22 @@ def test_sparse_powers_stay_sparse_until_they_are_full():
     assert not chain.power(30).is_sparse
 
 
-def test_powers_in_pieces(monkeypatch):
+def test_powers_by_row_blocks(monkeypatch):
     chain = random_chain(50, "sparse", degree=3, random_state=1)
-    monkeypatch.setattr(powers, "_PIECE", 7)
-    monkeypatch.setattr(powers, "_FILLED", 1.0)
+    monkeypatch.setattr(powers, "_BLOCK_PRODUCTS", 7)
+    monkeypatch.setattr(powers, "_DENSE_FROM", 1.0)
     power = chain.power(4).transition_matrix.toarray()
     np.testing.assert_allclose(
         power, np.linalg.matrix_power(chain.transition_matrix.toarray(), 4), atol=1e-14
     )
 
 
-def test_powers_that_fill_up_are_refused(monkeypatch):
-    monkeypatch.setattr(powers, "STATES", 20)
-    monkeypatch.setattr(powers, "TRANSITIONS", 500)
-    with pytest.raises(InvalidArgumentError, match=r"steps=16 .* 500 pairs of the 50 states; take fewer"):
+def test_powers_with_too_much_fill_in_are_refused(monkeypatch):
+    monkeypatch.setattr(powers, "MAX_DENSE_STATES", 20)
+    monkeypatch.setattr(powers, "MAX_TRANSITIONS", 500)
+    with pytest.raises(
+        InvalidArgumentError, match=r"steps=16 .* 500 transitions between 50 states; take fewer"
+    ):
         random_chain(50, "sparse", degree=3, random_state=1).power(16)
 
 
@@ -233,7 +235,7 @@ def test_bad_numbers_of_steps(steps):
 def test_a_periodic_chain_has_no_even_power():
     ring = klump.MarkovChain(np.roll(np.eye(4), 1, axis=1))
     assert ring.power(3).is_irreducible
-    with pytest.raises(InvalidArgumentError, match=r"steps=2: .* 2 classes, .* periodic"):
+    with pytest.raises(InvalidArgumentError, match=r"steps=2: .* 2 communicating classes, .* periodic"):
         ring.power(2)
 
 

@@ -1,4 +1,4 @@
-"""Measures of information against their definitions."""
+"""Information measures against their definitions."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from klump import information
 
 
 @st.composite
-def joint_laws(draw):
-    """Joint laws with empty entries, rows and columns, and masses over many orders of magnitude."""
+def joint_distributions(draw):
+    """Joint distributions with zero entries, rows and columns, and masses over many orders of magnitude."""
     rng = np.random.default_rng(draw(chains.seeds))
     shape = draw(st.tuples(st.integers(1, 5), st.integers(1, 5)))
     spread = draw(st.sampled_from([0, 3, 30, 290]))
@@ -24,12 +24,12 @@ def joint_laws(draw):
     return weights / weights.sum()
 
 
-@given(joint_laws())
+@given(joint_distributions())
 def test_entropy(joint):
     assert information.entropy(joint) == pytest.approx(reference.entropy(joint), abs=1e-13)
 
 
-@given(joint_laws())
+@given(joint_distributions())
 def test_mutual_information_dense_and_sparse(joint):
     expected = reference.mutual_information(joint)
     assert information.mutual_information(joint) == pytest.approx(expected, abs=1e-13)
@@ -37,7 +37,7 @@ def test_mutual_information_dense_and_sparse(joint):
     assert information.mutual_information(sparse.csc_matrix(joint)) == pytest.approx(expected, abs=1e-13)
 
 
-@given(joint_laws())
+@given(joint_distributions())
 def test_mutual_information_is_symmetric_and_bounded_by_both_entropies(joint):
     value = information.mutual_information(joint)
     assert value == pytest.approx(information.mutual_information(joint.T), abs=1e-13)
@@ -46,7 +46,7 @@ def test_mutual_information_is_symmetric_and_bounded_by_both_entropies(joint):
     assert value <= information.entropy(joint.sum(axis=1)) + 1e-13
 
 
-@given(joint_laws())
+@given(joint_distributions())
 def test_conditional_entropy_and_the_chain_rule(joint):
     weight = joint.sum(axis=1)
     some = weight > 0
@@ -58,7 +58,7 @@ def test_conditional_entropy_and_the_chain_rule(joint):
     assert value == pytest.approx(information.entropy(joint) - information.entropy(weight), abs=1e-12)
 
 
-@given(joint_laws(), chains.seeds)
+@given(joint_distributions(), chains.seeds)
 def test_divergence_and_pinsker(joint, seed):
     p = joint.ravel()
     q = np.random.default_rng(seed).dirichlet(np.ones(p.size))
@@ -77,19 +77,19 @@ def test_divergence_with_weights_is_a_mean(rng):
     )
 
 
-def test_equal_laws_have_no_divergence_to_the_last_bit(rng):
+def test_equal_distributions_have_divergence_exactly_zero(rng):
     p = rng.dirichlet(np.ones(6))
     assert information.divergence(p, p.copy()) == 0.0
 
 
-def test_no_information_in_a_sure_thing():
+def test_a_deterministic_variable_has_entropy_zero():
     assert information.entropy(np.array([0.0, 1.0])) == 0.0
     assert information.mutual_information(np.array([[1.0]])) == 0.0
-    # Minus zero would be printed with its sign.
+    # -0.0 would be printed with its sign.
     assert str(information.entropy(np.array([1.0]))) == "0.0"
 
 
-def test_independence_never_turns_negative(rng):
+def test_mutual_information_of_independent_variables_is_not_negative(rng):
     for _ in range(20):
         joint = np.outer(rng.dirichlet(np.ones(7)), rng.dirichlet(np.ones(9)))
         assert 0.0 <= information.mutual_information(joint) < 1e-14
@@ -103,7 +103,7 @@ def test_xlog2x_at_and_near_zero():
     assert values[2] == pytest.approx(1e-300 * np.log2(1e-300), rel=1e-15, abs=0)
 
 
-def test_denormal_masses_neither_warn_nor_count():
+def test_denormal_masses_are_negligible_without_warning():
     joint = np.array([[0.5, 5e-324], [1e-310, 0.5]])
     assert information.mutual_information(joint) == pytest.approx(1.0, abs=1e-15)
     assert information.entropy(joint) == pytest.approx(1.0, abs=1e-15)

@@ -14,7 +14,7 @@ from klump.aggregation.aggregation import Aggregation
 from klump.aggregation.question import aggregate
 from klump.arguments import check_groups, is_integer
 from klump.chain import ChainLike, MarkovChain, as_chain
-from klump.chain.powers import STATES, product
+from klump.chain.powers import MAX_DENSE_STATES, product
 from klump.errors import InvalidArgumentError, Setting
 from klump.search.method import Progress
 
@@ -198,9 +198,9 @@ def relaxation_curve(chain: ChainLike) -> RelaxationCurve:
     """
     chain = as_chain(chain)
     n, mu = chain.n_states, chain.stationary_distribution
-    if n > STATES:
+    if n > MAX_DENSE_STATES:
         raise InvalidArgumentError(
-            f"the chain has {n:,} states, but a relaxation curve needs dense powers: at most {STATES:,}",
+            f"the chain has {n:,} states, but a relaxation curve needs dense powers: at most {MAX_DENSE_STATES:,}",
             remedy="take a sample, or set a number of steps",
         )
     matrix = chain.transition_matrix

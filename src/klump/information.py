@@ -1,7 +1,8 @@
-"""Entropy, mutual information and divergence, in bits.
+"""Entropy, mutual information and Kullback-Leibler divergence, in bits, with 0 log2 0 = 0.
 
-Outside the search kernels this is the only place with a logarithm. Arguments are NumPy arrays or SciPy
-sparse arrays of non-negative masses; zeros contribute exactly nothing.
+Arguments are NumPy arrays or SciPy sparse arrays of non-negative masses. The entropies, mutual informations and
+divergences of chains, costs and guarantees are all computed here. The other logarithms of klump are: cost changes and
+gradients in the search, the factor ln 2 of Pinsker's inequality in bounds, and gamma variates in resampling.
 """
 
 from __future__ import annotations
@@ -13,24 +14,24 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
-# Masses below this cannot change a sum that is reported to 1e-12, and their ratios may overflow.
+# Smallest mass with a term in a sum: smaller ones are below any reported digit, and their ratios may overflow.
 _NEGLIGIBLE = 1e-300
 
 
 def _weighted_log_ratio(mass: Array, ratio_of: tuple[Array, Array], over: Array | float) -> float:
-    """Sum ``mass * log2(a / b / over)`` over the entries whose mass counts."""
+    """Sum of mass * log2(numerator / denominator / over) over the entries with mass > _NEGLIGIBLE."""
     numerator, denominator = ratio_of
     counts = mass > _NEGLIGIBLE
     if not counts.any():
         return 0.0
     scale = over if isinstance(over, float) else over[counts]
-    with np.errstate(divide="ignore"):  # mass where there should be none is infinitely surprising
+    with np.errstate(divide="ignore"):  # denominator 0 at positive mass: infinite divergence
         ratio = numerator[counts] / denominator[counts] / scale
     return float(np.sum(mass[counts] * np.log2(ratio)))
 
 
 def xlog2x(t: Array) -> Array:
-    """``t log2 t`` of each entry, exactly 0 at 0.
+    """Elementwise ``t log2 t``, exactly 0 at 0.
 
     >>> xlog2x(np.array([0.0, 0.5, 1.0, 2.0]))
     array([ 0. , -0.5,  0. ,  2. ])
@@ -39,7 +40,7 @@ def xlog2x(t: Array) -> Array:
 
 
 def entropy(p: Array) -> float:
-    """Entropy of a probability vector (or of a joint law given as an array).
+    """Entropy -sum p log2 p of a distribution, given as an array of any shape.
 
     >>> entropy(np.array([0.5, 0.25, 0.25, 0.0]))
     1.5
@@ -50,7 +51,7 @@ def entropy(p: Array) -> float:
 
 
 def conditional_entropy(conditional: Array, weight: Array) -> float:
-    """Mean entropy of conditional laws: entries ``conditional`` whose conditions have mass ``weight``.
+    """Conditional entropy -sum w p log2 p: entries ``p`` of conditional distributions, masses ``w`` of the conditions.
 
     >>> conditional_entropy(np.array([0.5, 0.5, 1.0]), np.array([0.8, 0.8, 0.2]))
     0.8
@@ -60,7 +61,7 @@ def conditional_entropy(conditional: Array, weight: Array) -> float:
 
 
 def coordinates(matrix: Any) -> tuple[NDArray[np.intp], NDArray[np.intp], Array]:
-    """Rows, columns and values of the non-zero entries of a dense or sparse matrix."""
+    """Row indices, column indices and values of the non-zero entries of a dense or sparse matrix."""
     if hasattr(matrix, "tocoo"):
         coo = matrix.tocoo()
         return coo.row, coo.col, coo.data
@@ -69,7 +70,7 @@ def coordinates(matrix: Any) -> tuple[NDArray[np.intp], NDArray[np.intp], Array]
 
 
 def mutual_information(joint: Any) -> float:
-    """Mutual information of the two variables whose joint law is given, dense or sparse.
+    """Mutual information of two variables from their joint distribution, dense or sparse.
 
     >>> mutual_information(np.array([[0.5, 0.0], [0.0, 0.5]]))
     1.0
@@ -81,10 +82,10 @@ def mutual_information(joint: Any) -> float:
 
 
 def divergence(p: Array, q: Array, weight: Array | float = 1.0) -> float:
-    """Kullback-Leibler divergence of ``p`` from ``q``, entry by entry, each entry times ``weight``.
+    """Kullback-Leibler divergence sum weight p log2(p / q), over aligned arrays of any shape.
 
-    Aligned arrays of any shape: with conditional laws in ``p`` and ``q`` and the mass of the condition
-    in ``weight`` this is the mean divergence.
+    With conditional distributions in ``p`` and ``q`` and the masses of the conditions in ``weight`` this is the
+    conditional divergence.
 
     >>> divergence(np.array([1.0, 0.0]), np.array([0.5, 0.5]))
     1.0

@@ -1,4 +1,4 @@
-"""Communicating classes, and the two ways out of a chain that is not irreducible."""
+"""Communicating classes, and the two remedies for a reducible chain."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from klump.errors import InvalidArgumentError, ReducibleChainError
 
 FORMS = pytest.mark.parametrize("form", [np.array, sparse.csr_array], ids=["dense", "sparse"])
 
-# 0 and 1 lead on for ever; {2, 3, 4} and {6} hold; 5 leads to either.
+# States 0, 1 and 5 are transient; {2, 3, 4} and {6} are closed classes.
 MIXED = np.array(
     [
         [0.0, 0.5, 0.5, 0.0, 0.0, 0.0, 0.0],
@@ -35,7 +35,7 @@ def dense(matrix):
 
 
 def communicating_by_definition(P):
-    """Which pairs of states can reach each other, by walking for as many steps as there are states."""
+    """Pairs of states that reach each other, from the n-th power of the adjacency matrix."""
     n = len(P)
     reach = np.eye(n, dtype=bool) | (P > 0)
     for _ in range(n):
@@ -76,12 +76,12 @@ def test_a_chain_without_zeros_is_one_class():
     assert classes.closed.tolist() == [True]
 
 
-def test_the_first_of_equal_classes_is_the_largest():
+def test_ties_between_largest_classes_go_to_the_first():
     classes = connectivity.communicating_classes(np.eye(3))
     assert len(classes.largest_closed()) == 1
 
 
-def test_a_transition_that_is_only_stored_is_none():
+def test_stored_zeros_are_no_transitions():
     stored = sparse.csr_array((np.array([1.0, 0.0, 1.0]), ([0, 0, 1], [0, 1, 1])), shape=(2, 2))
     assert MarkovChain(stored).classes.n_classes == 2
 
@@ -90,7 +90,7 @@ def test_a_transition_that_is_only_stored_is_none():
 
 
 @FORMS
-def test_the_error_names_the_classes_and_both_ways_out(form):
+def test_the_error_names_the_classes_and_both_remedies(form):
     chain = MarkovChain(form(MIXED), states=NAMES)
     assert not chain.is_irreducible
     with pytest.raises(ReducibleChainError) as caught:
@@ -107,7 +107,7 @@ def test_the_error_names_the_classes_and_both_ways_out(form):
             getattr(chain, fact)
 
 
-def test_a_supplied_law_does_not_hide_that_a_chain_is_reducible():
+def test_a_supplied_distribution_does_not_hide_reducibility():
     chain = MarkovChain(np.eye(2), stationary_distribution=[0.5, 0.5])
     with pytest.raises(ReducibleChainError, match="absorbing state"):
         _ = chain.stationary_distribution
@@ -123,7 +123,7 @@ def test_long_lists_are_cut_short():
         _ = MarkovChain(P).stationary_distribution
 
 
-# The first way out: restrict
+# Restriction
 
 
 @FORMS
@@ -153,7 +153,7 @@ def test_restricting_an_irreducible_chain_changes_nothing():
     assert chain.original_index.tolist() == [0, 1]
 
 
-def test_the_supplied_law_is_that_of_the_restricted_chain():
+def test_the_supplied_distribution_is_that_of_the_restricted_chain():
     mu = MarkovChain(MIXED, restrict="largest").stationary_distribution
     chain = MarkovChain(MIXED, restrict="largest", stationary_distribution=mu)
     np.testing.assert_allclose(chain.stationary_distribution, mu, rtol=1e-15)
@@ -166,7 +166,7 @@ def test_restrict_knows_one_choice():
         MarkovChain(MIXED, restrict="smallest")
 
 
-# The second way out: restart
+# Restart
 
 
 @FORMS
@@ -183,7 +183,7 @@ def test_restart_at_one_state_by_name_or_vector(form, initial):
 
 
 @FORMS
-def test_restart_anywhere(form):
+def test_restart_from_the_uniform_distribution(form):
     chain = MarkovChain(form(MIXED), restart=0.1)
     np.testing.assert_allclose(dense(chain.transition_matrix), 0.9 * MIXED + 0.1 / 7, rtol=1e-14)
     assert chain.applied == ("restarted at 7 initial states with probability 0.1",)
@@ -199,14 +199,14 @@ def test_restart_at_a_distribution(form):
 
 
 @FORMS
-def test_restarting_always_is_drawing_independently(form):
+def test_restart_with_probability_one_is_independent_sampling(form):
     law = np.array([0.25, 0.75])
     chain = MarkovChain(form(np.eye(2)), restart=1, initial=law)
     np.testing.assert_allclose(dense(chain.transition_matrix), [law, law], rtol=1e-15)
     assert chain.redundancy_rate == pytest.approx(0.0, abs=1e-15)
 
 
-def test_what_a_restart_cannot_reach_can_be_left_out():
+def test_states_that_a_restart_cannot_reach_can_be_left_out():
     chain = MarkovChain(MIXED, states=NAMES, restart=0.2, initial="f", restrict="largest")
     assert chain.states == ("c", "d", "e", "f", "g")
     assert len(chain.applied) == 2
@@ -240,18 +240,18 @@ def test_bad_restarts(restart):
         ([0.5] * 7, "initial must be a distribution, but it sums to 3.5"),
         ([2, -1, 0, 0, 0, 0, 0], "initial must be a distribution, but it has -1.0 at state 1"),
         ([np.nan, 1, 0, 0, 0, 0, 0], "it has nan at state 0"),
-        ([[1], 0, 0, 0, 0, 0, 0], "initial must be the name of a state, or a probability for each"),
-        (([1], 0), "initial must be the name of a state, or a probability for each"),
-        (list("abcdefg"), "initial must be the name of a state, or a probability for each"),
+        ([[1], 0, 0, 0, 0, 0, 0], "initial must be the name of a state, or one probability per state"),
+        (([1], 0), "initial must be the name of a state, or one probability per state"),
+        (list("abcdefg"), "initial must be the name of a state, or one probability per state"),
     ],
 )
-def test_bad_initial_laws(initial, message):
+def test_bad_initial_distributions(initial, message):
     with pytest.raises(InvalidArgumentError, match=message) as caught:
         MarkovChain(MIXED, restart=0.1, initial=initial)
     assert "\n" not in str(caught.value)
 
 
-def test_initial_without_restart_is_an_oversight():
+def test_initial_without_restart_is_refused():
     with pytest.raises(InvalidArgumentError, match="pass restart= with it"):
         MarkovChain(MIXED, initial=0)
 
@@ -266,7 +266,7 @@ def test_a_restart_that_would_fill_a_large_sparse_chain_is_refused():
     assert chain.n_transitions == 2 * n - 1
 
 
-def test_a_restart_that_does_not_reach_every_state_says_how_to_mend_it():
+def test_a_restart_that_does_not_reach_every_state_names_the_remedy():
     chain = MarkovChain([[0.5, 0.5, 0.0], [0.0, 1.0, 0.0], [1.0, 0.0, 0.0]], restart=0.1, initial=0)
     with pytest.raises(ReducibleChainError, match="restarted already: pass restrict='largest' as well"):
         chain.stationary_distribution  # noqa: B018

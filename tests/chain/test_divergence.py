@@ -29,21 +29,21 @@ def test_against_the_definition_in_every_storage(P, seed):
 
 
 @given(chains.matrices())
-def test_equal_chains_do_not_diverge_at_all(P):
+def test_equal_chains_have_divergence_zero(P):
     for one in STORAGES:
         for two in STORAGES:
             assert klump.divergence_rate(one(P), two(P)) == 0.0
 
 
-def test_missing_transitions_are_infinite_in_one_direction_only():
+def test_missing_transitions_are_infinite_in_one_direction():
     without = np.array([[0.5, 0.5, 0.0], [0.25, 0.3, 0.45], [0.05, 0.05, 0.9]])
     for store in STORAGES:
         assert klump.divergence_rate(A, store(without)) == np.inf
         assert 0.0 < klump.divergence_rate(store(without), A) < np.inf
 
 
-def test_rare_states_count_where_transitions_are_missing():
-    """Nothing is too rare to be infinitely surprising, but for what has no mass at all."""
+def test_a_missing_transition_of_a_rare_state_is_infinite():
+    """Infinite for every positive stationary mass, however small; not for mass 0."""
     rare = 1e-305
     a = klump.MarkovChain([[1.0, rare], [0.5, 0.5]], stationary_distribution=[1.0, 2 * rare])
     assert klump.divergence_rate(a, [[1.0, rare], [1.0, 0.0]]) == np.inf

@@ -1,4 +1,4 @@
-"""The chain and its facts: against their definitions, dense as sparse, and never to be changed."""
+"""MarkovChain: quantities against their definitions, dense and sparse; immutability; construction."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ def dense(matrix):
     return matrix.toarray() if sparse.issparse(matrix) else matrix
 
 
-# Facts
+# Quantities
 
 
 @given(chains.matrices())
-def test_facts_agree_with_their_definitions_dense_and_sparse(matrix):
+def test_quantities_agree_with_their_definitions_dense_and_sparse(matrix):
     mu = reference.stationary_law(matrix)
     joint = reference.joint_of_states(matrix, mu)
     for form in (np.array, sparse.csr_array, sparse.csc_matrix):
@@ -51,7 +51,7 @@ def test_reversible_chains_are_found_reversible(matrix):
 
 
 @given(chains.matrices(kinds=("nonreversible",), min_size=3))
-def test_chains_that_turn_are_not_reversible(matrix):
+def test_chains_with_cyclic_flow_are_not_reversible(matrix):
     assert not reference.is_reversible(matrix, reference.stationary_law(matrix), tolerance=1e-6)
     for form in (np.array, sparse.csr_array):
         assert not MarkovChain(form(matrix)).is_reversible
@@ -62,14 +62,14 @@ def test_two_states_are_always_reversible():
 
 
 @given(chains.matrices())
-def test_entropy_of_the_next_state_splits_into_old_and_new(matrix):
+def test_entropy_is_entropy_rate_plus_redundancy_rate(matrix):
     chain = MarkovChain(matrix)
     total = reference.entropy(chain.stationary_distribution)
     assert chain.entropy_rate + chain.redundancy_rate == pytest.approx(total, abs=1e-12)
 
 
 @FORMS
-def test_a_cycle_is_periodic_and_without_surprise(form):
+def test_a_deterministic_cycle_has_entropy_rate_zero(form):
     chain = MarkovChain(form(np.roll(np.eye(8), 1, axis=1)))
     np.testing.assert_allclose(chain.stationary_distribution, 1 / 8, rtol=1e-15)
     assert chain.entropy_rate == 0.0
@@ -79,7 +79,7 @@ def test_a_cycle_is_periodic_and_without_surprise(form):
 
 
 @FORMS
-def test_independent_draws_have_nothing_redundant(form):
+def test_independent_sampling_has_redundancy_zero(form):
     law = np.array([0.5, 0.25, 0.25])
     chain = MarkovChain(form(np.tile(law, (3, 1))))
     assert chain.entropy_rate == pytest.approx(1.5, abs=1e-14)
@@ -95,7 +95,7 @@ def test_a_single_state(form):
 
 
 @FORMS
-def test_facts_survive_transitions_of_1e_300(form):
+def test_quantities_with_probabilities_of_1e_300(form):
     chain = MarkovChain(form([[1.0 - 1e-300, 1e-300], [1.0, 0.0]]))
     assert chain.stationary_distribution[1] == pytest.approx(1e-300, rel=1e-14)
     assert 0.0 <= chain.entropy_rate < 1e-290
@@ -172,13 +172,13 @@ def test_arrays_are_read_only_also_in_copies(form):
         assert (same.stationary_distribution == chain.stationary_distribution).all()
 
 
-def test_facts_are_computed_once():
+def test_quantities_are_cached():
     chain = MarkovChain(P)
     assert chain.stationary_distribution is chain.stationary_distribution
     assert chain.joint is chain.joint
 
 
-# What a chain can be made from
+# Inputs
 
 
 def test_single_precision(rng):
@@ -246,15 +246,15 @@ def test_from_counts(form):
 
 
 @FORMS
-def test_from_counts_with_a_way_out(form):
+def test_from_counts_with_restrict_or_restart(form):
     chain = MarkovChain.from_counts(form([[8, 2, 1], [3, 3, 0], [0, 0, 5]]), restrict="largest")
     assert chain.states == (2,)
 
 
-# Words
+# Text
 
 
-def test_repr_tells_the_size_and_what_was_done():
+def test_repr_has_the_size_and_the_changes():
     assert repr(MarkovChain([[1.0]])) == "MarkovChain(1 state, 1 transition)"
     assert repr(MarkovChain(P)) == "MarkovChain(3 states, 8 transitions)"
     assert repr(MarkovChain(np.eye(2), restart=0.25, initial=1)) == (

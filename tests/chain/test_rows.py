@@ -1,4 +1,4 @@
-"""Block by block: nothing that klump says of a chain depends on where it is cut, or where its transitions are."""
+"""Row blocks: no result depends on the block boundaries, or on whether the transitions are memory-mapped."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from klump.chain.kernels import flows
 @pytest.fixture
 def small_blocks(monkeypatch):
     """Blocks of a few transitions, so that small chains have many."""
-    monkeypatch.setattr(rows, "TRANSITIONS", 7)
-    monkeypatch.setattr(rows, "ROWS", 3)
+    monkeypatch.setattr(rows, "MAX_BLOCK_TRANSITIONS", 7)
+    monkeypatch.setattr(rows, "MAX_BLOCK_ROWS", 3)
 
 
 @pytest.fixture
@@ -36,14 +36,14 @@ def mapped(tmp_path):
 
 
 @given(st.integers(1, 12), st.integers(1, 5), st.integers(1, 9), chains.seeds)
-def test_blocks_are_the_matrix_cut_at_rows(n, most_rows, most_transitions, seed):
+def test_row_blocks_partition_the_matrix(n, most_rows, most_transitions, seed):
     rng = np.random.default_rng(seed)
     matrix = sparse.csr_array(rng.random((n, n)) * (rng.random((n, n)) < 0.4))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(rows, "TRANSITIONS", most_transitions)
-        patch.setattr(rows, "ROWS", most_rows)
+        patch.setattr(rows, "MAX_BLOCK_TRANSITIONS", most_transitions)
+        patch.setattr(rows, "MAX_BLOCK_ROWS", most_rows)
         blocks = list(rows.row_blocks(matrix))
-        again = rows.assembled((block for _, block in blocks), matrix)
+        again = rows.stack_row_blocks((block for _, block in blocks), matrix)
         row, col, value = (np.concatenate(parts) for parts in zip(*rows.entries(matrix), strict=True))
     covered = [i for each, _ in blocks for i in range(each.start, each.stop)]
     assert covered == list(range(n))
@@ -56,8 +56,8 @@ def test_blocks_are_the_matrix_cut_at_rows(n, most_rows, most_transitions, seed)
     assert len(value) == matrix.nnz
 
 
-def test_a_dense_matrix_is_cut_without_a_copy(rng, monkeypatch):
-    monkeypatch.setattr(rows, "TRANSITIONS", 10)
+def test_dense_blocks_are_views(rng, monkeypatch):
+    monkeypatch.setattr(rows, "MAX_BLOCK_TRANSITIONS", 10)
     P = rng.random((5, 4))
     blocks = list(rows.row_blocks(P))
     assert [covered for covered, _ in blocks] == [slice(0, 2), slice(2, 4), slice(4, 5)]
@@ -65,7 +65,7 @@ def test_a_dense_matrix_is_cut_without_a_copy(rng, monkeypatch):
     assert np.array_equal(np.concatenate([block for _, block in blocks]), P)
 
 
-def test_total_is_the_sum(rng):
+def test_total_agrees_with_sum(rng):
     matrices = [
         sparse.csr_array(rng.random((6, 6)) * (rng.random((6, 6)) < density))
         for density in (0.1, 0.9, 0.2, 0.2, 0.5)
@@ -76,7 +76,7 @@ def test_total_is_the_sum(rng):
 
 
 @pytest.mark.parametrize("kind", chains.KINDS)
-def test_facts_do_not_depend_on_blocks_or_files(kind, rng, small_blocks, mapped):
+def test_quantities_do_not_depend_on_blocks_or_memory_maps(kind, rng, small_blocks, mapped):
     P = chains.random_matrix(kind, 12, rng)
     labels = chains.random_labels(12, 3, rng)
     soft = chains.random_map(12, 3, rng)
@@ -101,8 +101,8 @@ def test_facts_do_not_depend_on_blocks_or_files(kind, rng, small_blocks, mapped)
 
 
 @pytest.mark.parametrize("kind", chains.KINDS)
-def test_law_of_a_large_chain_does_not_depend_on_blocks(kind, rng, monkeypatch, small_blocks):
-    """Every way to the law that a large chain may take, on a small one."""
+def test_stationary_distribution_does_not_depend_on_blocks(kind, rng, monkeypatch, small_blocks):
+    """All methods for large chains, on a small one."""
     monkeypatch.setattr(stationary, "_DENSE_LIMIT", 4)
     P = chains.random_matrix(kind, 24, rng)
     law = MarkovChain(sparse.csr_array(P)).stationary_distribution
@@ -110,8 +110,8 @@ def test_law_of_a_large_chain_does_not_depend_on_blocks(kind, rng, monkeypatch, 
 
 
 @pytest.mark.parametrize("scarce", ["by size", "by error"])
-def test_slow_chain_that_may_not_be_copied(rng, monkeypatch, mapped, small_blocks, scarce):
-    """A chain that does not settle soon and has no clear parts, without elimination and coarse levels."""
+def test_slow_chain_that_does_not_fit_in_memory(rng, monkeypatch, mapped, small_blocks, scarce):
+    """Slow mixing without nearly closed blocks, with sparse elimination and multilevel aggregation ruled out."""
     n = 40
     inside = rng.random((n, n)) * (np.arange(n)[:, None] % 2 == np.arange(n)[None, :] % 2)
     P = chains.normalized(inside * 0.98 + 0.02 * n * np.roll(np.eye(n), 1, axis=1) * rng.random((n, n)))
@@ -119,42 +119,42 @@ def test_slow_chain_that_may_not_be_copied(rng, monkeypatch, mapped, small_block
     monkeypatch.setattr(stationary, "_DENSE_LIMIT", 4)
     jumps, _ = stationary._jump_chain(chain.transition_matrix)
 
-    def no_room(*_):
+    def no_memory(*_):
         raise MemoryError if scarce == "by error" else AssertionError("this copies the chain")
 
-    monkeypatch.setattr("klump.chain.kernels.sparse_elimination.reduced", no_room)
-    monkeypatch.setattr(stationary, "_cycle", no_room)
+    monkeypatch.setattr("klump.chain.kernels.sparse_elimination.reduce_chain", no_memory)
+    monkeypatch.setattr(stationary, "_multilevel_cycle", no_memory)
     if scarce == "by size":
-        monkeypatch.setattr(stationary, "_COPIED", 10)
-    assert stationary._thinned(jumps, stationary._WORK) is None
-    mass, settled = stationary._settled_slowly(jumps, np.full(n, 1 / n))
-    assert settled
+        monkeypatch.setattr(stationary, "_MAX_COPIED", 10)
+    assert stationary._eliminate_sparse(jumps, stationary._MAX_WORK) is None
+    mass, converged = stationary._iterate_slowly(jumps, np.full(n, 1 / n))
+    assert converged
     np.testing.assert_allclose(np.abs(mass @ jumps - mass).sum(), 0.0, atol=1e-13)
     np.testing.assert_allclose(chain.stationary_distribution, reference.stationary_law(P), rtol=1e-10)
 
 
 @given(chains.matrices(kinds=("sparse", "reversible", "nonreversible"), max_size=9), chains.seeds)
-def test_imbalance_by_definition(P, seed):
+def test_balance_residual_by_definition(P, seed):
     mass = np.random.default_rng(seed).dirichlet(np.ones(len(P)))
     matrix, flow = sparse.csr_array(P), mass[:, None] * P
-    found = flows.imbalance(matrix.indptr, matrix.indices, matrix.data, mass, np.inf)
+    found = flows.balance_residual(matrix.indptr, matrix.indices, matrix.data, mass, np.inf)
     assert found == pytest.approx(np.abs(flow - flow.T).sum(), rel=1e-12, abs=1e-15)
 
 
-def test_imbalance_stops_when_it_is_too_large(rng):
+def test_balance_residual_stops_at_the_limit(rng):
     matrix = sparse.csr_array(chains.random_matrix("nonreversible", 50, rng))
     mass = np.full(50, 0.02)
-    everything = flows.imbalance(matrix.indptr, matrix.indices, matrix.data, mass, np.inf)
-    stopped = flows.imbalance(matrix.indptr, matrix.indices, matrix.data, mass, 1e-10)
+    everything = flows.balance_residual(matrix.indptr, matrix.indices, matrix.data, mass, np.inf)
+    stopped = flows.balance_residual(matrix.indptr, matrix.indices, matrix.data, mass, 1e-10)
     assert 1e-10 < stopped < 0.5 * everything
 
 
-# What belongs to a mapped chain
+# Arrays derived from a mapped chain
 
 
-def test_what_is_made_of_mapped_transitions_is_mapped(rng, small_blocks, mapped, tmp_path):
+def test_matrices_derived_from_a_mapped_chain_are_mapped(rng, small_blocks, mapped, tmp_path):
     P = chains.random_matrix("sparse", 12, rng)
-    P = np.block([[P, np.zeros((12, 2))], [np.full((2, 14), 1 / 14)]])  # two states that are left for ever
+    P = np.block([[P, np.zeros((12, 2))], [np.full((2, 14), 1 / 14)]])  # two transient states
     chain = mapped(P)
     folder = tmp_path / "chain.mapped"
     files = sorted(folder.iterdir())
@@ -178,13 +178,13 @@ def test_what_is_made_of_mapped_transitions_is_mapped(rng, small_blocks, mapped,
     assert (again.states, again.applied) == (in_memory.states, in_memory.applied)
 
 
-def test_joint_law_shares_the_places_of_transitions(rng):
+def test_joint_shares_the_index_arrays(rng):
     chain = MarkovChain(sparse.csr_array(chains.random_matrix("sparse", 9, rng)))
     assert np.shares_memory(chain.joint.indices, chain.transition_matrix.indices)
     assert not np.shares_memory(chain.joint.data, chain.transition_matrix.data)
 
 
-def test_folder_that_is_gone_is_no_obstacle(rng, mapped, tmp_path):
+def test_a_deleted_folder_does_no_harm(rng, mapped, tmp_path):
     chain = mapped(chains.random_matrix("sparse", 9, rng))
     for file in (tmp_path / "chain.mapped").iterdir():
         file.unlink()
@@ -192,19 +192,19 @@ def test_folder_that_is_gone_is_no_obstacle(rng, mapped, tmp_path):
     assert chain.joint.sum() == pytest.approx(1.0)
 
 
-def test_full_disk_is_one_line(rng, mapped, monkeypatch):
+def test_full_disk_is_reported_in_one_line(rng, mapped, monkeypatch):
     class Full:
         def write(self, _):
             raise OSError(28, "No space left on device")
 
     chain = mapped(chains.random_matrix("sparse", 9, rng))
     _ = chain.stationary_distribution
-    monkeypatch.setattr(rows, "_unnamed_file", lambda folder: Full())
+    monkeypatch.setattr(rows, "_temporary_file", lambda folder: Full())
     with pytest.raises(klump.KlumpError, match=r"chain\.mapped: .*No space left on device; free some space"):
         _ = chain.joint
 
 
-def test_lumpable_by_blocks(rng, small_blocks, mapped):
+def test_lumpability_by_blocks(rng, small_blocks, mapped):
     block = rng.dirichlet(np.ones(3), size=3)
     labels = chains.random_labels(12, 3, rng)
     size = np.bincount(labels)
@@ -227,10 +227,10 @@ def test_lumpable_by_blocks(rng, small_blocks, mapped):
 # A chain of a chain
 
 
-def test_chain_of_a_chain_shares_what_is_known(rng):
+def test_chain_of_a_chain_shares_cached_quantities(rng):
     chain = MarkovChain(sparse.csr_array(chains.random_matrix("sparse", 9, rng)), list("abcdefghi"))
     law = chain.stationary_distribution
-    again = MarkovChain(chain, restrict="largest")  # there is nothing to leave out
+    again = MarkovChain(chain, restrict="largest")  # irreducible already
     assert again.transition_matrix is chain.transition_matrix
     assert again.stationary_distribution is law
     assert again.states == chain.states
@@ -238,7 +238,7 @@ def test_chain_of_a_chain_shares_what_is_known(rng):
     assert renamed.states == tuple(range(9, 18))
 
 
-def test_changed_chain_of_a_chain_has_a_law_of_its_own(rng):
+def test_changed_chain_of_a_chain_has_its_own_stationary_distribution(rng):
     chain = MarkovChain(chains.random_matrix("dense", 5, rng))
     _ = chain.stationary_distribution
     again = MarkovChain(chain, restart=0.5, initial=0)

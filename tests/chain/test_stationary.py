@@ -15,8 +15,8 @@ from scipy import sparse
 import chains
 import reference
 from klump.chain import stationary
-from klump.chain.elimination import solve_dense, solve_wide
-from klump.chain.kernels.sparse_elimination import reduced, restored
+from klump.chain.elimination import solve_dense, solve_wide_range
+from klump.chain.kernels.sparse_elimination import reduce_chain, substitute_back
 from klump.chain.stationary import stationary_distribution
 from klump.errors import ConvergenceError
 
@@ -24,7 +24,7 @@ compiled = pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="takes minu
 
 
 def frozen(matrix):
-    """As a chain holds it: read-only."""
+    """Read-only, as in a MarkovChain."""
     arrays = (matrix.data, matrix.indices, matrix.indptr) if sparse.issparse(matrix) else (matrix,)
     for array in arrays:
         array.flags.writeable = False
@@ -32,7 +32,7 @@ def frozen(matrix):
 
 
 def assert_relatively_close(found, expected, rtol):
-    """Every mass that a double can hold well is right to so many digits; the others are as good as nothing."""
+    """Relative error at most ``rtol`` for masses above 1e-290; smaller ones may underflow."""
     assert np.isfinite(found).all()
     assert (found >= 0).all()
     assert found.sum() == pytest.approx(1.0, abs=1e-12)
@@ -42,7 +42,7 @@ def assert_relatively_close(found, expected, rtol):
 
 
 def from_edges(n, source, target, weight):
-    """Sparse transition matrix with rows in proportion to the weights."""
+    """Sparse transition matrix with rows proportional to the weights."""
     weights = sparse.csr_array((np.asarray(weight, float), (source, target)), shape=(n, n))
     weights.sum_duplicates()
     degree = np.diff(weights.indptr)
@@ -54,7 +54,7 @@ def from_edges(n, source, target, weight):
 
 
 @given(chains.matrices())
-def test_small_chains_agree_with_exact_fractions_to_the_last_digits(P):
+def test_small_chains_agree_with_rational_arithmetic(P):
     expected = reference.stationary_law(P)
     assert_relatively_close(stationary_distribution(frozen(P)), expected, 1e-13)
     assert_relatively_close(stationary_distribution(frozen(sparse.csr_array(P))), expected, 1e-13)
@@ -78,8 +78,8 @@ def test_weights_down_to_1e_300(seed):
     assert_relatively_close(stationary_distribution(frozen(P)), reference.stationary_law(P), 1e-12)
 
 
-def test_rare_steps_in_a_row_whose_product_underflows():
-    # 0 leads to 2 only through 1, at 1e-400, and 2 holds on for nearly as long.
+def test_successive_rare_transitions_whose_product_underflows():
+    # State 2 is reached from 0 only through 1, with probability 1e-400, and left with probability 1e-300.
     weights = [
         [1.0, 1e-200, 0.0, 0.5],
         [1.0, 0.0, 1e-200, 0.0],
@@ -97,22 +97,22 @@ def test_rare_steps_in_a_row_whose_product_underflows():
 
 
 @given(chains.matrices(max_size=20))
-def test_elimination_in_a_wide_range_agrees_with_that_in_double_precision(P):
+def test_wide_range_elimination_agrees_with_float64(P):
     narrow, fits = solve_dense(P.copy())
     assert fits
-    wide = solve_wide(P.copy())
+    wide = solve_wide_range(P.copy())
     np.testing.assert_allclose(wide / wide.sum(), narrow / narrow.sum(), rtol=1e-13)
 
 
 @pytest.mark.parametrize("n", [1, 2, 7, 8, 9, 16, 17, 40])
-def test_sizes_around_the_panels_of_elimination(n, rng):
+def test_sizes_around_multiples_of_the_panel(n, rng):
     P = chains.normalized(rng.random((n, n)))
     mu = stationary_distribution(frozen(P))
     np.testing.assert_allclose(mu @ P, mu, rtol=1e-13)
     assert mu.sum() == pytest.approx(1.0, abs=1e-14)
 
 
-def test_mass_that_falls_beyond_the_range_of_a_double():
+def test_masses_that_underflow():
     n = 300
     P = np.diag(np.full(n - 1, 0.001), 1) + np.diag(np.full(n - 1, 0.999), -1)
     P[0, 0], P[-1, -1] = 0.999, 0.001
@@ -124,7 +124,7 @@ def test_mass_that_falls_beyond_the_range_of_a_double():
 
 
 @given(chains.matrices(max_size=6), st.floats(1e-12, 1.0))
-def test_lingering_changes_nothing(P, pace):
+def test_self_transitions_do_not_change_the_result(P, pace):
     lazy = pace * P
     np.fill_diagonal(lazy, 0.0)
     np.fill_diagonal(lazy, 1.0 - lazy.sum(axis=1))
@@ -133,11 +133,11 @@ def test_lingering_changes_nothing(P, pace):
     )
 
 
-# Large chains; with the limit lowered, so that elimination can tell what is right
+# Large chains: _DENSE_LIMIT is lowered, and dense elimination is the reference
 
 
 def two_wells(rng):
-    """Wells that mix well, apart by a ridge on which every step up is rare, with short cuts one way."""
+    """Two rapidly mixing wells, separated by a barrier with rare uphill steps and one-way short cuts."""
     size, ridge, up = 40, 12, 0.02
     n = 2 * size + ridge
     P = np.zeros((n, n))
@@ -154,7 +154,7 @@ def two_wells(rng):
 
 
 def tandem_queue(rng, length=12):
-    """Two queues in a row: no transition can be taken back at once."""
+    """Two queues in series: no transition has a reverse."""
     index = np.arange(length * length).reshape(length, length)
     P = np.zeros((length * length, length * length))
     P[index[:-1], index[1:]] = 0.7
@@ -188,7 +188,7 @@ def blocks(rng, coupling, n_blocks=4, size=25):
 
 
 def trap(rng):
-    """Two states that hold each other for nearly ever."""
+    """A nearly closed block of two states, with exit probability 1e-14."""
     P = rng.random((80, 80)) ** 8
     P[[7, 9]] = 0.0
     P[7, 9], P[9, 7], P[9, 30] = 1.0, 1.0, 1e-14
@@ -253,56 +253,56 @@ LARGE = {
 @pytest.fixture(params=LARGE)
 def large(request, rng):
     P = chains.normalized(LARGE[request.param](rng))
-    order = rng.permutation(len(P))  # no method may profit from the order in which the states come
+    order = rng.permutation(len(P))  # no method may depend on the order of the states
     return frozen(P[np.ix_(order, order)])
 
 
 @pytest.fixture
-def limit_lowered(monkeypatch):
+def low_dense_limit(monkeypatch):
     monkeypatch.setattr(stationary, "_DENSE_LIMIT", 20)
 
 
-def nothing(*_):
+def return_none(*_):
     return None
 
 
-def unsettled(jumps, mass):
+def not_converged(jumps, mass):
     return mass, False
 
 
 def by_elimination(P):
     mass, fits = solve_dense(P.copy())
-    mass = mass if fits else solve_wide(P.copy())
+    mass = mass if fits else solve_wide_range(P.copy())
     return mass / mass.sum()
 
 
-def test_large_chains_agree_with_elimination(large, limit_lowered):
+def test_large_chains_agree_with_elimination(large, low_dense_limit):
     expected = by_elimination(large)
     for given_as in (large, frozen(sparse.csr_array(large))):
         assert_relatively_close(stationary_distribution(given_as), expected, 1e-10)
 
 
 @pytest.mark.parametrize("name", sorted(LARGE.keys() - {"reversible"}))
-def test_iteration_alone(name, limit_lowered, monkeypatch, rng):
-    monkeypatch.setattr(stationary, "_thinned", nothing)
-    monkeypatch.setattr(stationary, "_balanced", nothing)
+def test_iterative_methods_alone(name, low_dense_limit, monkeypatch, rng):
+    monkeypatch.setattr(stationary, "_eliminate_sparse", return_none)
+    monkeypatch.setattr(stationary, "_solve_balance", return_none)
     P = frozen(chains.normalized(LARGE[name](rng)))
     assert_relatively_close(stationary_distribution(P), by_elimination(P), 1e-10)
 
 
-def test_sparse_elimination_is_exact_on_every_chain(large, limit_lowered):
-    jumps, leaving = stationary._jump_chain(large)
-    for most_remaining in (20, len(large)):
-        reduction = reduced(jumps, most_remaining, 10**9)
+def test_sparse_elimination_is_exact_on_every_chain(large, low_dense_limit):
+    jumps, exit_rate = stationary._jump_chain(large)
+    for max_remaining in (20, len(large)):
+        reduction = reduce_chain(jumps, max_remaining, 10**9)
         if jumps.nnz < 8 * len(large):
-            assert len(reduction.remaining) <= most_remaining
+            assert len(reduction.remaining) <= max_remaining
         if reduction.weights.size:
-            mass = restored(reduction, stationary._solve(reduction.weights)) / leaving
+            mass = substitute_back(reduction, stationary._solve(reduction.weights)) / exit_rate
             assert_relatively_close(mass / mass.sum(), by_elimination(large), 1e-11)
 
 
-def solves(monkeypatch, name):
-    """Count the results of one of the methods that were not empty."""
+def record_results(monkeypatch, name):
+    """Record the successful results of one of the methods."""
     original, results = getattr(stationary, name), []
 
     def spy(*arguments):
@@ -315,15 +315,15 @@ def solves(monkeypatch, name):
     return results
 
 
-def test_reversible_chains_are_solved_by_balance(limit_lowered, monkeypatch, rng):
-    results = solves(monkeypatch, "_balanced")
+def test_reversible_chains_are_solved_by_detailed_balance(low_dense_limit, monkeypatch, rng):
+    results = record_results(monkeypatch, "_solve_balance")
     P = chains.normalized(reversible(rng))
     assert_relatively_close(stationary_distribution(frozen(sparse.csr_array(P))), by_elimination(P), 1e-11)
     assert len(results) == 1
 
 
-def test_a_ring_that_hardly_turns_is_not_taken_for_reversible(limit_lowered, monkeypatch, rng):
-    results = solves(monkeypatch, "_balanced")
+def test_a_nearly_reversible_ring_is_not_taken_for_reversible(low_dense_limit, monkeypatch, rng):
+    results = record_results(monkeypatch, "_solve_balance")
     step = np.roll(np.eye(60), 1, axis=1)
     conductance = 0.5 + rng.random((60, 1))
     weights = conductance * step + (conductance * step).T
@@ -334,45 +334,46 @@ def test_a_ring_that_hardly_turns_is_not_taken_for_reversible(limit_lowered, mon
 
 
 @pytest.mark.parametrize(
-    ("chain", "method"), [(slow_ring, "_thinned"), (trap, "_parts_weighted"), (tandem_queue, "_cycle")]
+    ("chain", "method"),
+    [(slow_ring, "_eliminate_sparse"), (trap, "_solve_decomposable"), (tandem_queue, "_multilevel_cycle")],
 )
-def test_each_method_finds_its_chains(chain, method, limit_lowered, monkeypatch, rng):
+def test_each_method_solves_its_class_of_chains(chain, method, low_dense_limit, monkeypatch, rng):
     P = chains.normalized(chain(rng))
-    if method != "_thinned":
-        monkeypatch.setattr(stationary, "_thinned", nothing)
-    results = solves(monkeypatch, method)
+    if method != "_eliminate_sparse":
+        monkeypatch.setattr(stationary, "_eliminate_sparse", return_none)
+    results = record_results(monkeypatch, method)
     assert_relatively_close(stationary_distribution(frozen(P)), by_elimination(P), 1e-9)
     assert results
 
 
 @pytest.mark.parametrize("chain", [grid, tandem_queue, ring])
-def test_multilevel_aggregation_alone(chain, limit_lowered, monkeypatch, rng):
+def test_multilevel_aggregation_alone(chain, low_dense_limit, monkeypatch, rng):
     P = chains.normalized(chain(rng))
-    monkeypatch.setattr(stationary, "_thinned", nothing)
-    monkeypatch.setattr(stationary, "_parts_weighted", unsettled)
+    monkeypatch.setattr(stationary, "_eliminate_sparse", return_none)
+    monkeypatch.setattr(stationary, "_solve_decomposable", not_converged)
     assert_relatively_close(stationary_distribution(frozen(P)), by_elimination(P), 1e-9)
 
 
-def test_power_iteration_alone_would_be_wrong_on_hidden_parts(limit_lowered, monkeypatch, rng):
+def test_power_iteration_alone_is_wrong_on_nearly_decomposable_chains(low_dense_limit, monkeypatch, rng):
     P = frozen(chains.normalized(blocks(rng, 1e-15)))
     expected = by_elimination(P)
     assert_relatively_close(stationary_distribution(P), expected, 1e-12)
-    monkeypatch.setattr(stationary, "_confirmed", lambda jumps, mass: (mass, True))
-    blind = stationary_distribution(P)  # its residual is beyond reproach
+    monkeypatch.setattr(stationary, "_correct_block_masses", lambda jumps, mass: (mass, True))
+    blind = stationary_distribution(P)  # although its residual is below the tolerance
     assert np.abs(blind / expected - 1).max() > 0.01
 
 
-def test_the_answer_is_the_same_every_time(large, limit_lowered):
+def test_the_result_is_deterministic(large, low_dense_limit):
     assert (stationary_distribution(large) == stationary_distribution(large)).all()
 
 
 # Failures
 
 
-def test_failure_is_reported_with_the_remedy(limit_lowered, monkeypatch, rng):
-    monkeypatch.setattr(stationary, "_thinned", nothing)
-    monkeypatch.setattr(stationary, "_parts_weighted", unsettled)
-    monkeypatch.setattr(stationary, "_cycle", lambda jumps, visits, mass: mass[::-1])
+def test_failure_is_reported_with_the_remedy(low_dense_limit, monkeypatch, rng):
+    monkeypatch.setattr(stationary, "_eliminate_sparse", return_none)
+    monkeypatch.setattr(stationary, "_solve_decomposable", not_converged)
+    monkeypatch.setattr(stationary, "_multilevel_cycle", lambda jumps, visits, mass: mass[::-1])
     with pytest.raises(
         ConvergenceError, match=r"144 states did not converge.*stationary_distribution="
     ) as caught:
@@ -386,14 +387,14 @@ def test_an_inaccurate_result_is_not_returned(monkeypatch):
         stationary_distribution(np.array([[0.5, 0.5], [0.5, 0.5]]))
 
 
-def test_flows_that_vanish_are_no_result():
+def test_underflow_returns_nan():
     flow = sparse.csr_array(np.array([[0.0, 1.0], [0.0, 0.0]]))
     assert np.isnan(stationary._solve(flow)).all()
 
 
-def test_sparse_elimination_stops_when_the_work_is_spent(rng):
+def test_sparse_elimination_stops_at_the_work_limit(rng):
     jumps, _ = stationary._jump_chain(chains.normalized(rng.random((60, 60))))
-    reduction = reduced(jumps, 10, 1000)
+    reduction = reduce_chain(jumps, 10, 1000)
     assert len(reduction.remaining) > 10
     assert reduction.weights.size == 0
 

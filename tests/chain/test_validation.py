@@ -1,4 +1,4 @@
-"""What is not a transition matrix is refused with one line that names the place and the remedy."""
+"""Invalid transition matrices are refused with one line that names the entry and the remedy."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from klump.errors import InvalidChainError, KlumpError
 
 P = np.array([[0.5, 0.5, 0.0], [0.2, 0.3, 0.5], [0.1, 0.1, 0.8]])
 
-# Each input in one dense and, where there is such, one sparse form.
+# Each input dense and, where possible, sparse.
 BOTH = pytest.mark.parametrize("form", [np.array, sparse.csr_array, sparse.coo_array, sparse.csc_matrix])
 
 
@@ -88,7 +88,7 @@ def test_counts_suggest_from_counts(form):
     assert "these look like counts; use MarkovChain.from_counts" in message
 
 
-def test_columns_that_sum_to_one_do_not_help():
+def test_column_stochastic_matrices_are_refused():
     assert "row 0 of the transition matrix sums to 0.8" in refusal(P.T)
 
 
@@ -97,7 +97,7 @@ def test_complex(form):
     assert "has complex entries; take its real part first" in refusal(form(P.astype(complex)))
 
 
-def test_things_that_are_not_numbers():
+def test_non_numeric_input():
     assert "must hold numbers, but it holds <U1 values" in refusal([["a", "b"], ["c", "d"]])
     assert "must hold numbers, but it holds object values" in refusal(
         np.array([[{}, 1], [1, 0]], dtype=object)
@@ -110,7 +110,7 @@ def test_ragged_rows():
 
 
 @BOTH
-def test_huge_entries_are_told_apart_without_a_warning(form):
+def test_huge_entries_are_refused_without_a_warning(form):
     assert "row 0 of the transition matrix sums to inf instead of 1" in refusal(form(np.full((2, 2), 1e308)))
 
 
@@ -119,7 +119,7 @@ def test_objects_that_hold_numbers_are_fine():
     assert (chain.transition_matrix == P).all()
 
 
-# What is let through
+# Valid input
 
 
 @BOTH
@@ -131,7 +131,7 @@ def test_a_valid_matrix_is_copied_bit_for_bit(form):
     assert dense.dtype == np.float64
 
 
-def test_nothing_that_was_given_is_changed_or_shared():
+def test_the_input_is_neither_changed_nor_shared():
     dense = P.copy()
     chain = MarkovChain(dense)
     dense[0, 0] = 7.0
@@ -146,7 +146,7 @@ def test_nothing_that_was_given_is_changed_or_shared():
 
 
 @BOTH
-def test_single_precision_is_judged_by_its_own_rounding(form, rng):
+def test_float32_has_a_larger_tolerance(form, rng):
     matrix = chains.normalized(rng.random((50, 50))).astype(np.float32)
     assert np.abs(matrix.astype(float).sum(axis=1) - 1).max() > 1e-8
     chain = MarkovChain(form(matrix))
@@ -169,7 +169,7 @@ def test_stored_zeros_and_repeated_entries_of_sparse_matrices():
     assert (chain.transition_matrix.toarray() == [[0, 1], [1, 0]]).all()
 
 
-def test_places_are_numbered_with_32_bits():
+def test_index_arrays_are_int32():
     wide = sparse.csr_array(P)
     wide.indices, wide.indptr = wide.indices.astype(np.int64), wide.indptr.astype(np.int64)
     chain = MarkovChain(wide, restart=0.1, initial=0)
@@ -184,7 +184,7 @@ def test_places_are_numbered_with_32_bits():
 def test_normalising_is_exact_at_any_scale(matrix, exponent):
     scaled = np.ldexp(matrix, exponent)
     for form in (np.array, sparse.csr_array):
-        normalized = validation.normalized_rows(form(scaled))
+        normalized = validation.normalize_rows(form(scaled))
         dense = normalized.toarray() if sparse.issparse(normalized) else normalized
         np.testing.assert_allclose(dense, chains.normalized(matrix), rtol=4e-16)
 
@@ -196,14 +196,14 @@ def test_huge_weights_do_not_overflow(form):
 
 
 @BOTH
-def test_weights_that_vanish_beside_others_are_no_transitions(form):
+def test_weights_that_underflow_are_no_transitions(form):
     assert MarkovChain(form([[1e200, 1e-200], [1.0, 1.0]]), normalize=True).n_transitions == 3
 
 
 @BOTH
 def test_rows_that_cannot_be_normalised(form):
     message = refusal(form([[1.0, 1.0], [0.0, 0.0]]), normalize=True)
-    assert "row 1 of the transition matrix is all zero: a state needs a way on" in message
+    assert "row 1 of the transition matrix is all zero: a state needs a transition" in message
     message = refusal(form([[1.0, 1.0], [1e-320, 0.0]]), normalize=True)
     assert "row 1 of the transition matrix holds only denormal weights; rescale it" in message
 
@@ -241,10 +241,10 @@ def test_names_of_every_hashable_kind():
     assert MarkovChain(P, states=names).states == names
 
 
-# A stationary law that is supplied
+# Supplied stationary distributions
 
 
-def test_a_right_law_is_taken_as_it_is():
+def test_a_stationary_distribution_is_kept_bit_for_bit():
     mu = MarkovChain(P).stationary_distribution
     chain = MarkovChain(P, stationary_distribution=mu.tolist())
     np.testing.assert_allclose(chain.stationary_distribution, mu, rtol=1e-15)
@@ -269,10 +269,10 @@ def test_a_right_law_is_taken_as_it_is():
     ],
 )
 @pytest.mark.parametrize("form", [np.array, sparse.csr_array])
-def test_a_wrong_law_is_refused(law, message, form):
+def test_a_wrong_distribution_is_refused(law, message, form):
     assert re.search(re.escape(message), refusal(form(P), stationary_distribution=law))
 
 
-def test_the_worst_state_of_a_wrong_law_is_named():
+def test_the_state_with_the_largest_residual_is_named():
     message = refusal(P, stationary_distribution=[1 / 3, 1 / 3, 1 / 3])
     assert "at state 2 mu P differs from mu by 0.1; leave it out to have it computed" in message

@@ -103,7 +103,7 @@ def test_usage_errors(klump_cli, chain_file, arguments, message):
     [
         ("chain.csv a.mapped", "chain.csv: row 0 (state 'a') of the transition matrix sums to "),
         ("chain.csv a.npy --normalize", "a.npy: a .npy file cannot hold a sparse matrix"),
-        ("chain.csv thesis --mmap --normalize", "thesis: the folder holds something else than a chain"),
+        ("chain.csv thesis --mmap --normalize", "thesis: the folder holds files other than a chain"),
         ("missing.npz a.mapped", "missing.npz: cannot be read: No such file or directory"),
         ("missing.mapped a.npz", "missing.mapped: cannot be read: No such file or directory"),
         ("thesis a.npz", "thesis: the suffix '' is not known"),

@@ -1,4 +1,4 @@
-"""From file to file; sparse archives become mapped folders without passing through memory as a whole."""
+"""Conversion between formats; sparse archives become mapped folders out of core."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ def matrix(rng):
 
 
 @pytest.fixture
-def never_whole(monkeypatch):
-    """Archives must not be read as a whole, and blocks are small."""
+def out_of_core(monkeypatch):
+    """Forbid reading archives to memory, and make row blocks small."""
     monkeypatch.setattr(npz, "read", None)
     monkeypatch.setattr(sparse, "load_npz", None)
-    monkeypatch.setattr(rows, "TRANSITIONS", 9)
+    monkeypatch.setattr(rows, "MAX_BLOCK_TRANSITIONS", 9)
 
 
 @pytest.mark.parametrize("target", ["b.npz", "b.csv", "b.mtx", "b.mapped"])
 @pytest.mark.parametrize("source", ["a.npz", "a.csv.gz", "a.mtx", "a.mapped"])
-def test_every_way(tmp_path, matrix, source, target):
+def test_every_pair_of_formats(tmp_path, matrix, source, target):
     klump.write_chain(sparse.csr_array(matrix), tmp_path / source)
     returned = convert_chain(tmp_path / source, tmp_path / target)
     for chain in (returned, klump.read_chain(tmp_path / target)):
@@ -38,13 +38,13 @@ def test_every_way(tmp_path, matrix, source, target):
 
 
 @pytest.mark.parametrize("writer", ["klump", "scipy"])
-def test_archive_becomes_a_folder_in_blocks(tmp_path, matrix, never_whole, writer):
+def test_archive_is_converted_by_row_blocks(tmp_path, matrix, out_of_core, writer):
     names = tuple(f"state {i}" for i in range(20))
     if writer == "klump":
         klump.write_chain(klump.MarkovChain(sparse.csr_array(matrix), names), tmp_path / "a.npz")
     else:
         names = tuple(range(20))
-        # 64 bits for the places, and what SciPy does not put in order itself.
+        # int64 index arrays, and unsorted indices.
         stored = sparse.csr_array(matrix)
         stored.indices, stored.indptr = stored.indices.astype(np.int64), stored.indptr.astype(np.int64)
         sparse.save_npz(tmp_path / "a.npz", stored, compressed=False)
@@ -58,7 +58,7 @@ def test_archive_becomes_a_folder_in_blocks(tmp_path, matrix, never_whole, write
     assert (tmp_path / "a.mapped" / "stationary.npy").exists()
 
 
-def test_options_apply_to_blocks(tmp_path, matrix, never_whole):
+def test_options_apply_to_blocks(tmp_path, matrix, out_of_core):
     larger = np.zeros((22, 22))
     larger[:20, :20] = matrix
     larger[20:, :] = 1.0
@@ -82,7 +82,7 @@ def test_options_apply_to_blocks(tmp_path, matrix, never_whole):
 
 
 @pytest.mark.parametrize("kind", [np.array, sparse.csc_array, sparse.coo_array, "compressed"])
-def test_other_archives_are_read_as_a_whole(tmp_path, matrix, kind):
+def test_other_archives_are_read_to_memory(tmp_path, matrix, kind):
     if kind is np.array:
         np.savez(tmp_path / "a.npz", P=matrix)
     elif kind == "compressed":
@@ -93,7 +93,7 @@ def test_other_archives_are_read_as_a_whole(tmp_path, matrix, kind):
     assert np.array_equal(klump.read_chain(tmp_path / "a.mapped").transition_matrix.toarray(), matrix)
 
 
-def test_law_goes_along(tmp_path, matrix):
+def test_stationary_distribution_is_kept(tmp_path, matrix):
     chain = klump.MarkovChain(sparse.csr_array(matrix))
     law = chain.stationary_distribution
     klump.write_chain(chain, tmp_path / "a.mapped")
@@ -115,7 +115,7 @@ def test_damaged_archives(tmp_path, matrix, part, place, value):
     assert [path.name for path in tmp_path.iterdir()] == ["a.npz"]
 
 
-def test_errors_name_the_file_that_is_wrong_and_leave_the_other_alone(tmp_path, matrix):
+def test_errors_name_the_invalid_file_and_leave_the_other_unchanged(tmp_path, matrix):
     klump.write_chain(np.eye(2), tmp_path / "old.mapped")
     sparse.save_npz(tmp_path / "counts.npz", sparse.csr_array(3 * matrix), compressed=False)
     with pytest.raises(InvalidChainError, match=r"^[^:]*counts\.npz: row 0 .* sums to 3 instead of 1"):
@@ -134,7 +134,7 @@ def test_errors_name_the_file_that_is_wrong_and_leave_the_other_alone(tmp_path, 
 
 
 @pytest.mark.parametrize("name", ["chain.npz", "chain.csv", "chain.mtx", "chain.npy"])
-def test_what_fails_while_it_writes_leaves_the_older_file_alone(name, tmp_path, monkeypatch):
+def test_a_failed_write_leaves_the_existing_file_unchanged(name, tmp_path, monkeypatch):
     chain = klump.MarkovChain([[0.5, 0.5], [0.2, 0.8]])
     path = tmp_path / name
     klump.write_chain(chain, path)

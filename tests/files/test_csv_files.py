@@ -75,7 +75,7 @@ def test_names_with_commas_quotes_blanks_and_hashes(tmp_path):
     assert chain_from(tmp_path, text).states == (" ", ",", '"', "#", "a ")
 
 
-def test_integers_are_put_in_order(tmp_path):
+def test_integer_names_are_sorted(tmp_path):
     chain = chain_from(tmp_path, "from,to,weight\n10,2,1\n2,1,1\n1,10,1\n")
     assert chain.states == (1, 2, 10)
     assert np.array_equal(chain.transition_matrix.toarray(), [[0, 0, 1], [1, 0, 0], [0, 1, 0]])
@@ -83,7 +83,7 @@ def test_integers_are_put_in_order(tmp_path):
     assert chain.states == ("01", "2")
 
 
-def test_weights_given_twice_add_up_only_as_counts(tmp_path):
+def test_duplicate_transitions_are_summed_only_with_normalize(tmp_path):
     text = "from,to,weight\na,b,1\nb,a,2\nb,b,1\nb,a,1\n"
     with pytest.raises(
         FileFormatError, match="line 5: the transition from 'b' to 'a' was already given in line 3"
@@ -102,7 +102,7 @@ def test_weights_given_twice_add_up_only_as_counts(tmp_path):
         ("0.5,0.5\n0.25\n", "line 2 has 1 fields instead of 2"),
         (
             "# x\n0.5,0.5\n# y\n0.25,0.75\n",
-            "line 3 has 1 fields instead of 2; comments may only stand before",
+            "line 3 has 1 fields instead of 2; comments may only precede",
         ),
         ("0.5,0.5\n0.25,x\n", "line 2, column 2: 'x' is not a number"),
         ("0.5,0.5\nx,0.25\n", "line 2, column 1: 'x' is not a number"),
@@ -132,7 +132,7 @@ def test_weights_given_twice_add_up_only_as_counts(tmp_path):
         ("\0\1\2,3\n", "not a text file"),
     ],
 )
-def test_wrong_files(tmp_path, text, message):
+def test_invalid_files(tmp_path, text, message):
     with pytest.raises(FileFormatError, match=f"model.csv: {message}") as error:
         chain_from(tmp_path, text)
     assert "\n" not in str(error.value)
@@ -171,7 +171,7 @@ def test_binary_and_truncated(tmp_path):
         klump.read_chain(tmp_path / "model.csv")
     content = gzip.compress(b"from,to,weight\n" + b"".join(b"%d,%d,1\n" % (i, i) for i in range(999)))
     (tmp_path / "model.csv.gz").write_bytes(content[: len(content) // 2])
-    with pytest.raises(FileFormatError, match=r"model.csv.gz: the file is cut short or damaged"):
+    with pytest.raises(FileFormatError, match=r"model.csv.gz: the file is truncated or damaged"):
         klump.read_chain(tmp_path / "model.csv.gz")
     (tmp_path / "model.csv.gz").write_text("1")
     with pytest.raises(FileFormatError, match=r"model.csv.gz: cannot be read: Not a gzipped file"):

@@ -1,7 +1,7 @@
-"""Chains whose transitions take more memory than there is.
+"""Chains larger than memory.
 
-A process of its own is allowed less than the transitions of a chain take, after what Python and the compiled kernels
-need. If anything copied them, it would end with a MemoryError.
+A subprocess gets a limit on data memory (RLIMIT_DATA) that is smaller than the transitions of the chain, on top of the
+memory of Python and the compiled kernels. A copy of the transitions would raise MemoryError.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from klump.files import write_mapped
 resource = pytest.importorskip("resource")
 
 N_GROUPS = 10
-# What the process may have on top, as a share of the transitions: probabilities alone are two thirds, columns one.
+# Memory limit per size of the transitions, of which float64 values are 2/3 and int32 columns 1/3.
 SHARE = 0.3
 
 LIMIT = """
@@ -29,7 +29,7 @@ import klump
 from klump.chain import rows
 from klump.files.conversion import convert_chain
 
-rows.TRANSITIONS = 2**15  # blocks as small beside this chain as ordinary ones are beside a really large one
+rows.MAX_BLOCK_TRANSITIONS = 2**15  # the ratio of block to chain of a really large chain
 
 def limit(size):
     now = int(re.search(r"VmData:\\s+(\\d+)", open("/proc/self/status").read())[1]) * 1024
@@ -55,7 +55,7 @@ def everything(folder):
     assert other.n_states == chain.n_states and other.stationary_distribution[0] > 0.1
     return chain
 
-everything(small)  # everything is imported and compiled now
+everything(small)  # warm-up: imports and compilation
 chain = klump.read_chain(large + "/chain.mapped")
 size = chain.n_transitions * 12
 del chain
@@ -69,7 +69,7 @@ from klump.search.method import Task
 from klump.search.multilevel import multilevel
 from klump.sources.random_chains import random_chain
 
-# Everything is imported and compiled by chains with groups and without; aggregate has other ways with small ones.
+# Warm-up: imports and compilation, with chains with and without groups; aggregate treats small chains differently.
 for chain in (klump.read_chain(small + "/chain.mapped"), random_chain(300, kind="sparse", random_state=0)):
     klump.score(chain, np.arange(chain.n_states) % 10)
     for beta in (0.5, 0.3):
@@ -96,7 +96,7 @@ except MemoryError:
 
 
 def blocks(n, degree, size, rng):
-    """Rows of a chain of groups, to which nine in ten transitions keep; each state also leads to the next one."""
+    """Row blocks of a metastable chain: 90 % of the transitions stay in the group, one leads to the next state."""
     for first in range(0, n, size):
         row = np.arange(first, min(first + size, n))
         inside = N_GROUPS * rng.integers(n // N_GROUPS, size=(len(row), degree)) + (row % N_GROUPS)[:, None]
@@ -108,7 +108,7 @@ def blocks(n, degree, size, rng):
 
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory):
-    """A small chain, with more states than elimination takes, and one of several million transitions."""
+    """A small chain above the limit of dense elimination, and one of several million transitions."""
     rng = np.random.default_rng(0)
     folders = []
     for n, degree in ((2500, 20), (20_000, 200)):
@@ -136,7 +136,7 @@ def test_larger_than_memory(folders, code):
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux limits what is not mapped from files")
-def test_limit_is_one(folders):
+def test_the_limit_forbids_a_copy(folders):
     """A copy of the transitions does not fit within the limit."""
     result = run(COPIED, folders)
     assert result.stdout == "no room\n", result.stderr

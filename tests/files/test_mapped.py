@@ -1,4 +1,4 @@
-"""Mapped folders: what is written comes back where it lies, and what is wrong with it is said in one line."""
+"""Mapped folders: round trips, row blocks, replacement, and damage reported in one line."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ def cut(matrix, *ends):
     return [matrix[begin:end] for begin, end in zip((0, *ends), (*ends, len(matrix)), strict=True)]
 
 
-# There and back
+# Round trip
 
 
-def test_transitions_stay_in_their_files(folder):
+def test_transitions_are_memory_mapped(folder):
     chain = klump.read_chain(folder)
     matrix = chain.transition_matrix
     assert np.array_equal(matrix.toarray(), P)
@@ -50,12 +50,12 @@ def test_transitions_stay_in_their_files(folder):
     }
 
 
-def test_arrays_are_plain_ones_of_numpy(folder):
+def test_numpy_reads_the_arrays(folder):
     parts = [np.load(folder / f"{name}.npy") for name in ("data", "indices", "indptr")]
     assert np.array_equal(sparse.csr_array(tuple(parts), shape=P.shape).toarray(), P)
 
 
-def test_law_is_kept_bit_for_bit_and_not_solved_again(tmp_path, rng, monkeypatch):
+def test_stationary_distribution_is_kept_bit_for_bit(tmp_path, rng, monkeypatch):
     chain = klump.MarkovChain(sparse.csr_array(chains.random_matrix("sparse", 30, rng)))
     klump.write_chain(chain, tmp_path / "without.mapped")
     assert not (tmp_path / "without.mapped" / "stationary.npy").exists()
@@ -67,7 +67,7 @@ def test_law_is_kept_bit_for_bit_and_not_solved_again(tmp_path, rng, monkeypatch
     assert np.array_equal(restricted.stationary_distribution, law)
 
 
-def test_law_is_not_that_of_a_restarted_chain(tmp_path, rng):
+def test_a_restarted_chain_does_not_inherit_the_stationary_distribution(tmp_path, rng):
     chain = klump.MarkovChain(sparse.csr_array(chains.random_matrix("sparse", 30, rng)))
     law = chain.stationary_distribution
     klump.write_chain(chain, tmp_path / "with.mapped")
@@ -75,7 +75,7 @@ def test_law_is_not_that_of_a_restarted_chain(tmp_path, rng):
     assert restarted.stationary_distribution[3] > 0.5 > law[3]
 
 
-def test_supplied_law_of_a_reducible_chain_is_not_kept(tmp_path):
+def test_supplied_distribution_of_a_reducible_chain_is_not_kept(tmp_path):
     chain = klump.MarkovChain(np.eye(2), stationary_distribution=[0.5, 0.5])
     klump.write_chain(chain, tmp_path / "two.mapped")
     back = klump.read_chain(tmp_path / "two.mapped")
@@ -83,7 +83,7 @@ def test_supplied_law_of_a_reducible_chain_is_not_kept(tmp_path):
         _ = back.stationary_distribution
 
 
-def test_what_was_applied_is_kept(tmp_path):
+def test_applied_changes_are_kept(tmp_path):
     larger = np.zeros((6, 6))
     larger[0, 1] = larger[1, 2] = 1.0
     larger[2:, 2:] = P
@@ -100,9 +100,9 @@ def test_folder_of_any_name_is_read(folder, tmp_path):
     assert klump.read_chain(tmp_path / "chain").n_states == 4
 
 
-def test_many_transitions_are_counted_with_64_bits(tmp_path, monkeypatch):
-    monkeypatch.setattr(mapped, "_WIDE", 10)
-    monkeypatch.setattr(mapped, "_REWRITTEN", 3)
+def test_int64_indices_beyond_int32(tmp_path, monkeypatch):
+    monkeypatch.setattr(mapped, "_INT64_FROM", 10)
+    monkeypatch.setattr(mapped, "_COPY_CHUNK", 3)
     klump.write_chain(P, tmp_path / "wide.mapped")
     assert np.load(tmp_path / "wide.mapped" / "indices.npy").dtype == np.int64
     assert np.load(tmp_path / "wide.mapped" / "indptr.npy").dtype == np.int64
@@ -110,7 +110,7 @@ def test_many_transitions_are_counted_with_64_bits(tmp_path, monkeypatch):
     assert np.array_equal(klump.read_chain(tmp_path / "wide.mapped").transition_matrix.toarray(), P)
 
 
-# Piece by piece
+# Row blocks
 
 
 @pytest.mark.parametrize("kind", [np.array, sparse.csr_array, sparse.coo_array, sparse.csc_matrix])
@@ -130,7 +130,7 @@ def test_blocks_of_counts(tmp_path):
     assert chain.n_transitions == 6
 
 
-def test_blocks_are_put_in_order(tmp_path):
+def test_unsorted_blocks_become_canonical(tmp_path):
     repeated = sparse.csr_array(([0.25, 0.25, 0.5, 0.0, 1.0], [1, 1, 0, 1, 0], [0, 3, 5]), shape=(2, 2))
     write_mapped(tmp_path / "a.mapped", [repeated])
     matrix = klump.read_chain(tmp_path / "a.mapped").transition_matrix
@@ -146,10 +146,10 @@ def test_blocks_are_put_in_order(tmp_path):
         ([P[:2], P[2:3]], InvalidChainError, r"must be square, but its blocks make \(3, 4\)"),
         ([P, P[:1]], InvalidChainError, r"must be square, but its blocks make \(5, 4\)"),
         ([], InvalidChainError, r"must be square, but its blocks make \(0, 0\)"),
-        ([[0.5, 0.5]], InvalidArgumentError, r"a block must be some rows .* its shape is \(2,\)"),
+        ([[0.5, 0.5]], InvalidArgumentError, r"a block must be a 2-D array .* its shape is \(2,\)"),
     ],
 )
-def test_blocks_that_are_no_chain(tmp_path, blocks, error, message):
+def test_invalid_blocks(tmp_path, blocks, error, message):
     with pytest.raises(error, match=rf"a\.mapped: .*{message}"):
         write_mapped(tmp_path / "a.mapped", blocks)
     assert list(tmp_path.iterdir()) == []
@@ -160,10 +160,10 @@ def test_all_zero_row_is_named(tmp_path):
         write_mapped(tmp_path / "a.mapped", [np.eye(3)[:2], np.zeros((1, 3))], normalize=True)
 
 
-# Taking the place of what was there
+# Replacing an existing folder
 
 
-def test_chain_may_be_written_to_where_it_lies(folder):
+def test_a_mapped_chain_can_overwrite_itself(folder):
     chain = klump.read_chain(folder)
     law = chain.stationary_distribution
     klump.write_chain(chain, folder)
@@ -186,7 +186,7 @@ def test_only_chains_are_replaced(tmp_path):
     klump.write_chain(P, tmp_path / "a.mapped")  # an empty folder is fine
     (tmp_path / "b.mapped").mkdir()
     (tmp_path / "b.mapped" / "thesis.tex").touch()
-    with pytest.raises(FileFormatError, match=r"b\.mapped: the folder holds something else than a chain"):
+    with pytest.raises(FileFormatError, match=r"b\.mapped: the folder holds files other than a chain"):
         klump.write_chain(P, tmp_path / "b.mapped")
     (tmp_path / "c.mapped").touch()
     with pytest.raises(FileFormatError, match=r"c\.mapped: there is a file of this name"):
@@ -195,7 +195,7 @@ def test_only_chains_are_replaced(tmp_path):
         klump.write_chain(P, tmp_path / "nowhere" / "d.mapped")
 
 
-# What may be wrong with a folder
+# Damaged folders
 
 
 def put(folder, name, change):
@@ -220,7 +220,7 @@ def at(place, value):
         ("indices", at(2, 4), r"the columns of rows 0 to 3 are not in order"),
         ("indices", at(0, -1), r"the columns of rows 0 to 3 are not in order"),
         ("indices", at(1, 0), r"the columns of rows 0 to 3 are not in order"),
-        ("indptr", at(1, 7), r"the ends of its rows are not in order"),
+        ("indptr", at(1, 7), r"its index pointer is not increasing"),
         ("indptr", at(0, 1), r"index pointer should start with 0"),
         ("data", lambda array: array[:-1], r"data\.npy has shape \(9,\) of float64 instead of \(10,\)"),
         ("data", np.float32, r"data\.npy has shape \(10,\) of float32 instead of \(10,\) of float64"),
@@ -236,7 +236,7 @@ def test_damaged_arrays(folder, name, change, message):
 
 
 def test_damage_is_found_in_every_block(folder, monkeypatch):
-    monkeypatch.setattr(rows, "TRANSITIONS", 3)
+    monkeypatch.setattr(rows, "MAX_BLOCK_TRANSITIONS", 3)
     put(folder, "data", at(9, 0.5))
     with pytest.raises(FileFormatError, match="row 3 does not sum to 1"):
         klump.read_chain(folder)
@@ -246,18 +246,18 @@ def test_damage_is_found_in_every_block(folder, monkeypatch):
         klump.read_chain(folder)
 
 
-def test_files_that_are_cut_short_or_missing(folder):
+def test_truncated_and_missing_files(folder):
     whole = (folder / "indices.npy").read_bytes()
     for part in (whole[:-1], whole[:20], b""):
         (folder / "indices.npy").write_bytes(part)
-        with pytest.raises(FileFormatError, match=r"damaged: indices\.npy is cut short or no array"):
+        with pytest.raises(FileFormatError, match=r"damaged: indices\.npy is truncated or not an array"):
             klump.read_chain(folder)
     (folder / "indices.npy").unlink()
     with pytest.raises(FileFormatError, match=r"damaged: indices\.npy is missing"):
         klump.read_chain(folder)
 
 
-def test_law_that_is_not_that_of_the_chain(folder):
+def test_wrong_stationary_distribution(folder):
     np.save(folder / "stationary.npy", np.full(4, 0.25))
     with pytest.raises(FileFormatError, match=r"damaged: stationary_distribution is not stationary"):
         klump.read_chain(folder)
@@ -273,7 +273,7 @@ def test_law_that_is_not_that_of_the_chain(folder):
         (np.array(["a", "b", "a", "c"]), "state name 'a' is given twice"),
     ],
 )
-def test_names_that_do_not_fit(folder, names, message):
+def test_invalid_state_names(folder, names, message):
     np.save(folder / "states.npy", names)
     with pytest.raises(FileFormatError, match=rf"damaged: {message}"):
         klump.read_chain(folder)
@@ -282,20 +282,20 @@ def test_names_that_do_not_fit(folder, names, message):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("{", r"damaged: chain\.json cannot be understood"),
-        ("[]", r"damaged: chain\.json cannot be understood"),
-        ('{"format": "other", "version": 1}', r"damaged: chain\.json says that it is 'other', version 1"),
-        ('{"format": "klump/mapped-chain", "version": 1}', r"damaged: chain\.json lacks something"),
+        ("{", r"damaged: chain\.json is not valid metadata"),
+        ("[]", r"damaged: chain\.json is not valid metadata"),
+        ('{"format": "other", "version": 1}', r"damaged: chain\.json has format 'other', version 1"),
+        ('{"format": "klump/mapped-chain", "version": 1}', r"damaged: chain\.json lacks an entry"),
         ('{"format": "klump/mapped-chain", "version": 9}', r"written by a newer klump \(format 9\); upgrade"),
     ],
 )
-def test_facts_that_are_not_understood(folder, text, message):
+def test_invalid_metadata(folder, text, message):
     (folder / "chain.json").write_text(text)
     with pytest.raises(FileFormatError, match=rf"chain\.mapped: .*{message}"):
         klump.read_chain(folder)
 
 
-def test_names_that_hold_no_chain(tmp_path):
+def test_paths_without_a_chain(tmp_path):
     with pytest.raises(FileFormatError, match=r"a\.mapped: cannot be read: No such file or directory"):
         klump.read_chain(tmp_path / "a.mapped")
     (tmp_path / "a.mapped").mkdir()
@@ -306,17 +306,17 @@ def test_names_that_hold_no_chain(tmp_path):
         klump.read_chain(tmp_path / "b.mapped")
 
 
-def test_a_folder_of_somebody_else_is_never_replaced(tmp_path):
+def test_a_foreign_folder_is_never_replaced(tmp_path):
     chain = klump.MarkovChain([[0.5, 0.5], [0.2, 0.8]])
     foreign = tmp_path / "mine.mapped"
     foreign.mkdir()
     (foreign / "chain.json").write_text('{"supply": "chain"}')
-    with pytest.raises(FileFormatError, match="something else than a chain"):
+    with pytest.raises(FileFormatError, match="files other than a chain"):
         klump.write_chain(chain, foreign)
     assert (foreign / "chain.json").read_text() == '{"supply": "chain"}'
 
 
-def test_a_file_that_somebody_put_beside_a_chain_is_not_lost(tmp_path):
+def test_a_folder_with_a_foreign_file_is_not_replaced(tmp_path):
     chain = klump.MarkovChain([[0.5, 0.5], [0.2, 0.8]])
     folder = tmp_path / "chain.mapped"
     klump.write_chain(chain, folder)
@@ -331,7 +331,7 @@ def test_the_name_of_another_format_is_refused(tmp_path):
         klump.write_mapped(tmp_path / "chain.npz", [np.eye(2)])
 
 
-def test_a_link_is_refused(tmp_path):
+def test_a_symbolic_link_is_refused(tmp_path):
     chain = klump.MarkovChain([[0.5, 0.5], [0.2, 0.8]])
     klump.write_chain(chain, tmp_path / "real.mapped")
     (tmp_path / "link.mapped").symlink_to(tmp_path / "real.mapped")

@@ -42,7 +42,7 @@ def test_symmetric_pattern(tmp_path):
         (HEADER, "line 2: .*Premature EOF"),
         (
             HEADER + "2 2 3\n1 2 1\n2 1 0.5\n",
-            "cut short: 1 of the entries that its header promises are missing",
+            "truncated: 1 of the entries announced in its header are missing",
         ),
         (HEADER + "2 2 2\n1 2 1\n2 1 1\n1 1 1\n", "line 5: Too many lines"),
         (HEADER + "2 2 2\n1 2 one\n2 1 1\n", "line 3: Invalid floating-point value"),
@@ -53,7 +53,7 @@ def test_symmetric_pattern(tmp_path):
         ),
     ],
 )
-def test_wrong_files(tmp_path, text, message):
+def test_invalid_files(tmp_path, text, message):
     with pytest.raises(
         FileFormatError, match=f"model.mtx: {message}|model.mtx: the file is {message}"
     ) as error:
@@ -77,12 +77,12 @@ def test_not_a_chain(tmp_path, text, message):
         chain_from(tmp_path, text)
 
 
-def test_compressed_files_that_are_not(tmp_path):
+def test_invalid_gzip_files(tmp_path):
     with pytest.raises(FileFormatError, match=r"model.mtx.gz: cannot be read: Not a gzipped file"):
         chain_from(tmp_path, HEADER, "model.mtx.gz")
     content = gzip.compress(
         (HEADER + "300 300 300\n" + "".join(f"{i} {i} 1\n" for i in range(1, 301))).encode()
     )
     (tmp_path / "cut.mtx.gz").write_bytes(content[:-200])
-    with pytest.raises(FileFormatError, match=r"cut.mtx.gz: the file is cut short or damaged"):
+    with pytest.raises(FileFormatError, match=r"cut.mtx.gz: the file is truncated or damaged"):
         klump.read_chain(tmp_path / "cut.mtx.gz")

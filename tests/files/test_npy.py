@@ -1,4 +1,4 @@
-"""A single array of NumPy is a chain too."""
+"""Chains in ``.npy`` files."""
 
 import numpy as np
 import pytest
@@ -28,7 +28,7 @@ def test_counts_need_normalize(tmp_path):
     ("chain", "what"),
     [(sparse.csr_array(P), "a sparse matrix"), (klump.MarkovChain(P, ["a", "b"]), "the names of the states")],
 )
-def test_what_does_not_fit_is_refused(tmp_path, chain, what):
+def test_names_and_sparse_chains_are_refused(tmp_path, chain, what):
     with pytest.raises(InvalidArgumentError, match=f"cannot hold {what}; write an .npz"):
         klump.write_chain(chain, tmp_path / "model.npy")
 
@@ -39,15 +39,15 @@ def test_damaged_and_mislabelled_files(tmp_path):
     whole = path.read_bytes()
     for content, message in (
         (b"", "empty"),
-        (whole[:-5], "cut short"),
-        (b"a,b\n1,0\n", "no .npy array"),
+        (whole[:-5], "truncated"),
+        (b"a,b\n1,0\n", "not a .npy array"),
     ):
         path.write_bytes(content)
         with pytest.raises(FileFormatError, match=message) as caught:
             klump.read_chain(path)
         assert str(caught.value).startswith(str(path))
     np.save(path, np.array([{"a": 1}], dtype=object), allow_pickle=True)
-    with pytest.raises(FileFormatError, match=r"no \.npy array of numbers"):
+    with pytest.raises(FileFormatError, match=r"not a \.npy array of numbers"):
         klump.read_chain(path)
     with path.open("wb") as file:
         np.savez(file, P=P)

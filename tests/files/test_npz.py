@@ -1,4 +1,4 @@
-"""Archives of NumPy and SciPy: where the matrix is found, and what is refused."""
+"""Archives of NumPy and SciPy: lookup of the matrix, and refused files."""
 
 import numpy as np
 import pytest
@@ -65,12 +65,12 @@ def test_mislabelled(tmp_path, content, message):
 
 @pytest.mark.parametrize("share", [0.1, 0.5, 0.95])
 @pytest.mark.parametrize("kind", [np.array, sparse.csr_array], ids=["dense", "sparse"])
-def test_cut_short(tmp_path, share, kind):
+def test_truncated_archives(tmp_path, share, kind):
     path = tmp_path / "model.npz"
     klump.write_chain(klump.MarkovChain(kind(P)), path)
     content = path.read_bytes()
     path.write_bytes(content[: int(share * len(content))])
-    with pytest.raises(FileFormatError, match=r"model.npz: the .npz archive is cut short"):
+    with pytest.raises(FileFormatError, match=r"model.npz: the .npz archive is truncated"):
         klump.read_chain(path)
 
 
@@ -81,7 +81,7 @@ def test_damaged_inside(tmp_path):
     where = content.index(P.tobytes())
     content[where] ^= 255
     path.write_bytes(content)
-    with pytest.raises(FileFormatError, match=r"model.npz: the file is cut short or damaged .*CRC"):
+    with pytest.raises(FileFormatError, match=r"model.npz: the file is truncated or damaged .*CRC"):
         klump.read_chain(path)
 
 

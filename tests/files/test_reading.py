@@ -1,4 +1,4 @@
-"""What reading has in common for all formats: suffixes, missing files, the ways out of reducible chains."""
+"""Reading in all formats: suffixes, missing files, remedies for reducible chains."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""What is written comes back the same, in every format."""
+"""Round trips in every format."""
 
 import gzip
 

@@ -79,7 +79,7 @@ def test_layout_by_definition(tmp_path_factory, P, in_files, in_order, most_tran
     chain = MarkovChain(sparse.csr_array(P))
     mu = chain.stationary_distribution
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(rows, "TRANSITIONS", most_transitions)
+        patch.setattr(rows, "MAX_BLOCK_TRANSITIONS", most_transitions)
         if in_files:
             folder = tmp_path_factory.mktemp("chains") / "chain.mapped"
             klump.write_chain(chain, folder)
@@ -120,7 +120,7 @@ def test_masses_that_vanish_are_left_out(mapped, monkeypatch, in_files, in_order
     chain = MarkovChain(sparse.csr_array(P))
     mu = chain.stationary_distribution
     chain = mapped(chain) if in_files else chain
-    monkeypatch.setattr(rows, "TRANSITIONS", 2)
+    monkeypatch.setattr(rows, "MAX_BLOCK_TRANSITIONS", 2)
     order = np.array([2, 0, 1])
     joint = mu[:, None] * P
     assert (joint == 0.0).sum() > (P == 0.0).sum()
@@ -147,8 +147,8 @@ def test_columns_of_64_bits_become_short(rng, in_order):
 def test_the_same_search_in_files(mapped, monkeypatch, beta):
     chain, _ = sparse_block_chain(1500, 6, kind="noisy", random_state=1)
     expected = multilevel(Task(chain, 6, beta, seed=3))
-    monkeypatch.setattr(rows, "TRANSITIONS", 1000)
-    monkeypatch.setattr(rows, "ROWS", 100)
+    monkeypatch.setattr(rows, "MAX_BLOCK_TRANSITIONS", 1000)
+    monkeypatch.setattr(rows, "MAX_BLOCK_ROWS", 100)
     found = multilevel(Task(mapped(chain), 6, beta, seed=3))
     np.testing.assert_array_equal(found.labels, expected.labels)
     assert found.cost == pytest.approx(expected.cost, abs=1e-12)
@@ -159,7 +159,7 @@ def test_the_same_answer_in_files(mapped, monkeypatch, method):
     chain, _ = sparse_block_chain(400, 4, kind="metastable", random_state=1)
     options = {"beta": 0.7, "method": method, "n_init": 2}
     expected = klump.aggregate(chain, 4, **options)
-    monkeypatch.setattr(rows, "TRANSITIONS", 1000)
+    monkeypatch.setattr(rows, "MAX_BLOCK_TRANSITIONS", 1000)
     found = klump.aggregate(mapped(chain), 4, **options)
     np.testing.assert_array_equal(found.labels, expected.labels)
 
@@ -204,7 +204,7 @@ def test_space_that_cannot_be_set_aside_is_filled(monkeypatch, tmp_path, lacking
         monkeypatch.setattr(os, "posix_fallocate", unable, raising=False)
     else:
         monkeypatch.delattr(os, "posix_fallocate", raising=False)
-    monkeypatch.setattr(rows, "_ZEROS", 7)
+    monkeypatch.setattr(rows, "_ZERO_CHUNK", 7)
     array = rows.empty_array((3, 2), np.float64, tmp_path)
     assert array.tolist() == np.zeros((3, 2)).tolist()
     array[2, 1] = 5.0

@@ -37,11 +37,11 @@ def test_letters_are_the_characters_of_the_book(letters):
     assert set(letters.states) == expected
 
 
-def test_letters_predict_each_other_by_about_a_bit(letters):
+def test_letters_have_about_one_bit_of_mutual_information(letters):
     P = letters.transition_matrix
     law = stationary_law(P)
     assert mutual_information(law[:, None] * P) == pytest.approx(0.95, abs=0.02)
-    # The chain is estimated from one text, so its stationary law is the frequency of the letters.
+    # The chain is estimated from one text, so its stationary distribution is that of the letter frequencies.
     assert law[letters.states.index(" ")] == pytest.approx(0.18, abs=0.02)
     assert P[letters.states.index("q"), letters.states.index("u")] > 0.95
 

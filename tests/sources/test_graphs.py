@@ -96,11 +96,11 @@ def test_chain_is_the_random_walk():
     assert chain.states == tuple(graph.nodes)
 
 
-def test_node_without_a_way_out_is_named_or_restarts():
+def test_node_without_outgoing_edge_is_named_or_restarts():
     networkx = pytest.importorskip("networkx")
     graph = networkx.DiGraph([("a", "b"), ("b", "a"), ("a", "sink")])
     with pytest.raises(
-        InvalidArgumentError, match=r"no edge leaves the node 'sink', .*add a loop, or pass restart"
+        InvalidArgumentError, match=r"node 'sink' has no outgoing edge, .*add a loop, or pass restart"
     ):
         MarkovChain.from_graph(graph)
     chain = MarkovChain.from_graph(graph, restart=0.5, initial="b")
@@ -111,7 +111,7 @@ def test_node_without_a_way_out_is_named_or_restarts():
         MarkovChain.from_graph(lonely)
 
 
-def test_edges_of_weight_zero_are_no_way_out():
+def test_edges_of_weight_zero_are_no_edges():
     networkx = pytest.importorskip("networkx")
     graph = networkx.DiGraph([(0, 1, {"weight": 0.0}), (1, 0, {"weight": 1.0})])
     with pytest.raises(InvalidArgumentError, match="node 0"):

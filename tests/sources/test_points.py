@@ -1,4 +1,4 @@
-"""Similarities of points, against the paper's formula written out."""
+"""Similarities and nearest-neighbour graphs of points, against the paper's formula and SciPy."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from klump.errors import InvalidArgumentError
 from klump.sources.points import neighbor_graph, similarities
 
 
-def by_the_formula(X, k):
+def similarities_by_definition(X, k):
     n = len(X)
     squared = [[sum((a - b) ** 2 for a, b in zip(x, y, strict=True)) for y in X] for x in X]
     nearest = [sorted(squared[i][j] for j in range(n) if j != i)[:k] for i in range(n)]
@@ -26,10 +26,12 @@ def by_the_formula(X, k):
 def test_weights_follow_the_paper(n, k, seed):
     X = np.random.default_rng(seed).normal(size=(n, 2))
     k = min(k, n)
-    np.testing.assert_allclose(similarities(X, k), by_the_formula(X.tolist(), k), rtol=1e-10, atol=1e-300)
+    np.testing.assert_allclose(
+        similarities(X, k), similarities_by_definition(X.tolist(), k), rtol=1e-10, atol=1e-300
+    )
 
 
-def test_all_points_means_all_the_others():
+def test_n_points_neighbours_means_all_other_points():
     X = np.random.default_rng(0).normal(size=(9, 3))
     np.testing.assert_array_equal(similarities(X, 9), similarities(X, 8))
 
@@ -57,7 +59,7 @@ def test_duplicates_of_some_points_are_fine():
 def test_chain_from_points():
     X = np.random.default_rng(3).normal(size=(30, 2))
     chain = MarkovChain.from_points(X, n_neighbors=4)
-    weights = by_the_formula(X.tolist(), 4)
+    weights = similarities_by_definition(X.tolist(), 4)
     np.testing.assert_allclose(
         chain.transition_matrix, weights / weights.sum(axis=1, keepdims=True), rtol=1e-9
     )
@@ -88,8 +90,8 @@ def test_unusable_points_are_refused_by_name(X, k, words):
         similarities(X, k)
 
 
-def test_many_small_clouds_are_linked_by_their_spanning_tree(rng):
-    """Total length of the links is that of a minimum spanning tree between the clouds, however many there are."""
+def test_components_are_linked_by_a_minimum_spanning_tree(rng):
+    """The total length of the links equals that of a minimum spanning tree between the components."""
     from scipy.sparse.csgraph import connected_components, minimum_spanning_tree
     from scipy.spatial.distance import cdist
 
@@ -100,7 +102,7 @@ def test_many_small_clouds_are_linked_by_their_spanning_tree(rng):
         links = weights == 0.01
         assert connected_components(weights)[0] == 1
         _, cloud = connected_components(np.where(links, 0.0, weights))
-        # Next to nothing within a cloud (csgraph takes less than 1e-8 for no edge), the distance between clouds.
+        # A tiny weight within a component (csgraph drops edges below 1e-8), the distance between components.
         between = np.where(cloud[:, None] == cloud[None, :], 1e-6, distance)
         tree = minimum_spanning_tree(between).toarray()
         assert distance[links].sum() / 2 == pytest.approx(tree[tree > 1e-5].sum(), abs=1e-9)

@@ -91,7 +91,7 @@ def test_sparse_chain_has_at_most_degree_successors():
 
 
 @pytest.mark.parametrize("coupling", [1e-8, 1e-3])
-def test_decomposable_blocks_are_hardly_left(coupling):
+def test_decomposable_blocks_have_small_exit_probability(coupling):
     chain = random_chain(31, "decomposable", n_blocks=3, coupling=coupling)
     labels = np.arange(31) * 3 // 31
     inside = (chain.transition_matrix * (labels[:, None] == labels)).sum(axis=1)
@@ -99,9 +99,9 @@ def test_decomposable_blocks_are_hardly_left(coupling):
     assert (1 - inside > 0).all()
 
 
-def test_reversible_chain_obeys_kolmogorov():
+def test_reversible_chain_satisfies_kolmogorovs_criterion():
     P = random_chain(12, "reversible").transition_matrix
-    # Around every triangle both ways are equally likely.
+    # Kolmogorov's criterion: both directions around every triangle have equal probability.
     there = np.einsum("ij,jk,ki->ijk", P, P, P)
     np.testing.assert_allclose(there, there.transpose(2, 1, 0), rtol=1e-12)
     dense = random_chain(12, "dense").transition_matrix
@@ -112,7 +112,7 @@ def test_reversible_chain_obeys_kolmogorov():
 @pytest.mark.parametrize(
     ("kind", "own", "following"), [("metastable", 0.9, 0.02), ("cyclic", 0.02, 0.9), ("noisy", 0.6, 0.1)]
 )
-def test_planted_transitions_lead_where_they_should(kind, own, following):
+def test_planted_transitions_reach_their_target_group(kind, own, following):
     k = 5
     chain, labels = sparse_block_chain(2000, k, kind=kind, random_state=4)
     assert chain.is_irreducible
@@ -121,7 +121,7 @@ def test_planted_transitions_lead_where_they_should(kind, own, following):
     assert np.diff(P.indptr).max() <= 10
     assert chain.n_transitions > 0.97 * 20_000
     between = np.array([(P @ indicator(labels))[labels == group].mean(axis=0) for group in range(k)])
-    # What is not planted leads anywhere: a fifth of it by chance into each group.
+    # Successors that are not planted are uniform: 1/5 of them fall in each group.
     np.testing.assert_allclose(np.diag(between).mean(), own, atol=0.04)
     np.testing.assert_allclose(np.diag(np.roll(between, -1, axis=1)).mean(), following, atol=0.04)
 
@@ -149,7 +149,7 @@ def test_small_planted_chains_are_valid(kind, n, k, degree):
         lambda seed: sparse_block_chain(200, 4, random_state=seed)[0],
     ],
 )
-def test_seed_decides(make):
+def test_the_seed_determines_the_chain(make):
     def matrix(seed):
         return sparse.csr_array(make(seed).transition_matrix).toarray()
 

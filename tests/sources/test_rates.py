@@ -16,7 +16,7 @@ import reference
 from klump import MarkovChain
 from klump.errors import InvalidArgumentError
 from klump.sources import exponential
-from klump.sources.rates import transition_matrix, uniformized
+from klump.sources.rates import transition_matrix, uniformize
 
 
 def random_rates(n, seed, density=1.0):
@@ -43,17 +43,17 @@ def test_formula_dense_sparse_and_both_diagonals(seed, density):
     rates = random_rates(8, seed, density)
     expected = np.eye(8) + generator_of(rates) / (1.02 * rates.sum(axis=1).max())
     for given in (rates, generator_of(rates)):
-        np.testing.assert_allclose(uniformized(given), expected, atol=1e-15)
+        np.testing.assert_allclose(uniformize(given), expected, atol=1e-15)
         for kind in (sparse.csr_array, sparse.coo_array, sparse.csc_matrix, sparse.lil_matrix):
-            result = uniformized(kind(given))
+            result = uniformize(kind(given))
             assert isinstance(result, sparse.csr_array)
             np.testing.assert_allclose(result.toarray(), expected, atol=1e-15)
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_same_stationary_law(seed):
+def test_same_stationary_distribution(seed):
     rates = random_rates(7, seed)
-    P = uniformized(rates)
+    P = uniformize(rates)
     law = stationary_law_of_generator(generator_of(rates))
     np.testing.assert_allclose(law @ P, law, atol=1e-12)
     np.testing.assert_allclose(P.sum(axis=1), 1.0, atol=1e-14)
@@ -61,40 +61,40 @@ def test_same_stationary_law(seed):
 
 
 def test_never_periodic():
-    P = uniformized([[0.0, 3.0], [3.0, 0.0]])
+    P = uniformize([[0.0, 3.0], [3.0, 0.0]])
     assert (np.diag(P) >= 1 - 1 / 1.02 - 1e-15).all()
 
 
 def test_absorbing_states_stay():
-    np.testing.assert_allclose(uniformized([[0.0, 1.02], [0.0, 0.0]])[1], [0, 1])
-    np.testing.assert_array_equal(uniformized(np.zeros((3, 3))), np.eye(3))
-    np.testing.assert_array_equal(uniformized(sparse.csr_array((3, 3))).toarray(), np.eye(3))
-    np.testing.assert_array_equal(uniformized([[0]]), [[1.0]])
+    np.testing.assert_allclose(uniformize([[0.0, 1.02], [0.0, 0.0]])[1], [0, 1])
+    np.testing.assert_array_equal(uniformize(np.zeros((3, 3))), np.eye(3))
+    np.testing.assert_array_equal(uniformize(sparse.csr_array((3, 3))).toarray(), np.eye(3))
+    np.testing.assert_array_equal(uniformize([[0]]), [[1.0]])
 
 
 def test_exact_lumpability_carries_over():
     # The rates from each state of a group into every other group sum to the same.
     rates = np.array([[0, 2, 1, 3], [1, 0, 4, 0], [2, 1, 0, 5], [1, 2, 9, 0]], dtype=float)
     W = np.array([[1, 0], [1, 0], [0, 1], [0, 1]])
-    between = uniformized(rates) @ W
+    between = uniformize(rates) @ W
     np.testing.assert_allclose(between[0], between[1], atol=1e-15)
     np.testing.assert_allclose(between[2], between[3], atol=1e-15)
 
 
 def test_duplicate_entries_add_up_and_input_is_untouched():
     given = sparse.coo_array(([1.0, 2.0, 3.0], ([0, 0, 1], [1, 1, 0])), shape=(2, 2))
-    np.testing.assert_allclose(uniformized(given).toarray(), uniformized([[0.0, 3.0], [3.0, 0.0]]))
+    np.testing.assert_allclose(uniformize(given).toarray(), uniformize([[0.0, 3.0], [3.0, 0.0]]))
     assert given.nnz == 3
     dense = np.array([[-1.0, 1.0], [2.0, -2.0]])
-    uniformized(dense)
+    uniformize(dense)
     np.testing.assert_array_equal(dense, [[-1.0, 1.0], [2.0, -2.0]])
 
 
-def test_single_precision_is_judged_by_its_own_rounding():
+def test_float32_has_a_larger_tolerance():
     generator = generator_of(random_rates(50, 0)).astype(np.float32)
-    np.testing.assert_allclose(uniformized(generator).sum(axis=1), 1.0, atol=1e-12)
+    np.testing.assert_allclose(uniformize(generator).sum(axis=1), 1.0, atol=1e-12)
     with pytest.raises(InvalidArgumentError, match="diagonal"):
-        uniformized(generator.astype(np.float64))
+        uniformize(generator.astype(np.float64))
 
 
 @pytest.mark.parametrize(
@@ -116,16 +116,16 @@ def test_single_precision_is_judged_by_its_own_rounding():
         ([[0.0, 1j], [1.0, 0.0]], "real numbers"),
     ],
 )
-def test_what_is_no_generator_is_refused_by_name(rates, words):
+def test_invalid_generators_are_refused_by_name(rates, words):
     with pytest.raises(InvalidArgumentError, match=words):
-        uniformized(rates)
+        uniformize(rates)
 
 
 def test_sparse_negative_rate_is_named():
     with pytest.raises(InvalidArgumentError, match="row 1, column 0"):
-        uniformized(sparse.csr_array(np.array([[0.0, 1.0], [-2.0, 0.0]])))
+        uniformize(sparse.csr_array(np.array([[0.0, 1.0], [-2.0, 0.0]])))
     with pytest.raises(InvalidArgumentError, match="real numbers"):
-        uniformized(sparse.csr_array(np.array([[0.0, 1j], [2.0, 0.0]])))
+        uniformize(sparse.csr_array(np.array([[0.0, 1j], [2.0, 0.0]])))
 
 
 def test_chain_from_generator():
@@ -172,7 +172,7 @@ def test_two_states_in_closed_form(form, up, down, lag):
 
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("clock_times_lag", [1e-8, 1.0, 30.0, 1e4, 1e9])
-def test_against_eighty_digits(seed, clock_times_lag):
+def test_against_80_digit_arithmetic(seed, clock_times_lag):
     """Rates over ten orders of magnitude, zeros among them: dense entries to 1e-12 of themselves."""
     rng = np.random.default_rng(seed)
     rates = rng.exponential(size=(5, 5)) * 10.0 ** rng.integers(-6, 5, size=(5, 5))
@@ -222,7 +222,7 @@ def test_semigroup(form, s, t):
 
 @FORMS
 @pytest.mark.parametrize("lag", [1e-4, 1.0, 1e4, 1e300])
-def test_non_negative_rows_sum_to_one_and_the_stationary_law_is_kept(form, lag):
+def test_rows_are_stochastic_and_the_stationary_distribution_is_kept(form, lag):
     rates = random_rates(7, 3)
     chain = MarkovChain.from_generator(form(rates), lag=lag)
     P = to_array(chain.transition_matrix)
@@ -233,7 +233,7 @@ def test_non_negative_rows_sum_to_one_and_the_stationary_law_is_kept(form, lag):
     np.testing.assert_allclose(chain.stationary_distribution, law, rtol=0, atol=1e-12)
 
 
-def test_a_long_lag_leads_to_the_stationary_law_of_a_nearly_decomposable_chain():
+def test_a_long_lag_converges_on_a_nearly_decomposable_chain():
     """Groups mix within a time of 1; the exit rates of the groups are 1e-14 and 3e-14."""
     rates = np.array([[0, 1, 1e-14, 0], [1, 0, 0, 1e-14], [3e-14, 0, 0, 1], [0, 3e-14, 1, 0]])
     early = transition_matrix(rates, 1e6)
@@ -257,16 +257,16 @@ def test_a_short_lag_keeps_a_sparse_matrix_sparse():
 
 @pytest.mark.parametrize("lag", [1e-3, 1.0, 30.0, 1e3, 1e5])
 @pytest.mark.parametrize("kind", ["path", "random"])
-def test_what_is_dropped_is_bounded_however_many_squarings(kind, lag, monkeypatch):
+def test_dropped_mass_is_bounded_for_any_number_of_squarings(kind, lag, monkeypatch):
     """Sparse to the end, although a dense matrix would be faster."""
-    monkeypatch.setattr(exponential, "_FILLED", 2.0)
+    monkeypatch.setattr(exponential, "_DENSE_FROM", 2.0)
     rates = path_rates(150) if kind == "path" else sparse.csr_array(random_rates(150, 1, density=0.02))
     found, dense = transition_matrix(rates, lag), transition_matrix(rates.toarray(), lag)
     assert np.abs(found.toarray() - dense).sum(axis=1).max() / 2 <= 1e-12
     assert found.min() >= 0
 
 
-def test_no_dense_matrix_on_the_way():
+def test_no_dense_intermediate_matrix():
     """As a dense array this matrix would take 80 GB."""
     found = transition_matrix(path_rates(100_000), 0.01)
     assert 300_000 < found.nnz < 1_500_000
@@ -284,15 +284,15 @@ def test_transitions_with_a_rate_are_never_dropped():
 def test_blocks_of_a_sparse_product_do_not_matter(monkeypatch):
     rates = path_rates(200, seed=1)
     expected = transition_matrix(rates, 3.0)
-    monkeypatch.setattr(exponential, "_BLOCK", 100)
+    monkeypatch.setattr(exponential, "_BLOCK_PRODUCTS", 100)
     found = transition_matrix(rates, 3.0)
     np.testing.assert_array_equal(found.indices, expected.indices)
     np.testing.assert_array_equal(found.data, expected.data)
 
 
 def test_too_many_entries_are_refused(monkeypatch):
-    monkeypatch.setattr(exponential, "MOST_ENTRIES", 2_000)
-    monkeypatch.setattr("klump.sources.rates.MOST_ENTRIES", 2_000)
+    monkeypatch.setattr(exponential, "MAX_ENTRIES", 2_000)
+    monkeypatch.setattr("klump.sources.rates.MAX_ENTRIES", 2_000)
     assert transition_matrix(path_rates(100), 1e-4).nnz <= 2_000
     words = r"lag=30.0 is too large: .* 100 states .* more than 2,000 entries; take a smaller lag, or leave it out"
     with pytest.raises(InvalidArgumentError, match=words) as caught:
@@ -310,7 +310,7 @@ def test_absorbing_states_and_no_rates_at_all(form):
 
 
 def test_costs_at_a_lag():
-    """Scored as any chain: those of the textbook, on the matrix of the textbook."""
+    """Equal to the reference costs on the reference matrix exponential."""
     rates = random_rates(6, 2, density=0.8)
     rates /= rates.sum(axis=1).max()
     labels = [0, 0, 1, 1, 2, 2]
@@ -323,7 +323,7 @@ def test_costs_at_a_lag():
 
 
 @pytest.mark.parametrize("lag", [1, np.float32(0.5), np.int64(2), Fraction(1, 3)])
-def test_numbers_of_every_kind_are_times(lag):
+def test_every_real_type_is_a_lag(lag):
     rates = random_rates(4, 0)
     np.testing.assert_array_equal(transition_matrix(rates, lag), transition_matrix(rates, float(lag)))
 
@@ -335,7 +335,7 @@ def test_numbers_of_every_kind_are_times(lag):
         *(True, False, np.True_, "1", 1j, [1.0], np.array([1.0]), Decimal(1)),
     ],
 )
-def test_what_is_no_time_is_refused_by_name(lag):
+def test_invalid_lags_are_refused_by_name(lag):
     with pytest.raises(InvalidArgumentError, match=r"lag=.* must be a positive, finite number") as caught:
         MarkovChain.from_generator([[0.0, 1.0], [1.0, 0.0]], lag=lag)
     assert "\n" not in str(caught.value)
@@ -354,7 +354,7 @@ def test_what_is_no_time_is_refused_by_name(lag):
         ([[0.0, -1.0], [1.0, 0.0]], 1.0, "rates off the diagonal"),
     ],
 )
-def test_lags_that_floating_point_numbers_cannot_hold_are_refused(rates, lag, words):
+def test_lags_that_overflow_or_underflow_are_refused(rates, lag, words):
     with pytest.raises(InvalidArgumentError, match=words):
         transition_matrix(rates, lag)
 
@@ -369,7 +369,7 @@ def test_the_rates_are_untouched_and_names_are_kept():
     assert MarkovChain.from_generator(table, lag=2).states == ("up", "down")
 
 
-def test_the_page_about_continuous_time_prints_what_it_says(capsys):
+def test_the_snippets_of_the_page_on_continuous_time(capsys):
     page = (Path(__file__).parents[2] / "docs" / "continuous_time.md").read_text(encoding="utf-8")
     blocks = re.findall(r"```(python|text)\n(.*?)```", page, flags=re.DOTALL)
     exec("".join(text for kind, text in blocks if kind == "python"), {})

@@ -15,7 +15,7 @@ from klump.sources import sequences as module
 from klump.sources.sequences import transition_counts
 
 
-def counted_one_by_one(sequences, lag):
+def count_pairs(sequences, lag):
     return Counter(
         (sequence[i], sequence[i + lag]) for sequence in sequences for i in range(max(0, len(sequence) - lag))
     )
@@ -37,7 +37,7 @@ many_sequences = st.lists(st.lists(st.integers(-3, 3), max_size=8), min_size=1, 
 def test_counts_equal_the_loop_over_pairs(sequences, lag, kind):
     if kind == "text":
         sequences = ["".join(chr(100 + symbol) for symbol in sequence) for sequence in sequences]
-    expected = counted_one_by_one(sequences, lag)
+    expected = count_pairs(sequences, lag)
     convert = {"list": list, "tuple": tuple, "array": lambda s: np.array(s, dtype=int), "text": str}[kind]
     converted = [convert(sequence) for sequence in sequences]
     if not expected:
@@ -53,20 +53,20 @@ def test_sparse_beyond_a_thousand_states_and_equal_to_dense(monkeypatch):
     values = np.random.default_rng(0).integers(0, 300, 5000)
     dense, states = transition_counts(values, 2)
     assert isinstance(dense, np.ndarray)
-    monkeypatch.setattr(module, "_MOST_DENSE_STATES", 299)
+    monkeypatch.setattr(module, "_MAX_DENSE_STATES", 299)
     counts, same_states = transition_counts(values, 2)
     assert counts.format == "csr"
     assert states == same_states
     np.testing.assert_array_equal(counts.toarray(), dense)
 
 
-def test_thousand_states_is_the_limit():
+def test_dense_up_to_a_thousand_states():
     assert isinstance(transition_counts(np.arange(1000))[0], np.ndarray)
     assert transition_counts(np.arange(1001))[0].format == "csr"
 
 
 def test_dropping_unused_symbols_may_make_the_table_dense():
-    # 1001 symbols, but with this lag only two of them are in a pair.
+    # 1001 symbols, of which two occur in a pair at this lag.
     counts, states = transition_counts(np.arange(1001), lag=1000)
     assert states == (0, 1000)
     np.testing.assert_array_equal(counts, [[0, 1], [0, 0]])
@@ -131,20 +131,20 @@ def test_pandas_series():
         (np.array([b"x", b"y", b"x"]), (b"x", b"y")),
     ],
 )
-def test_every_kind_of_array_keeps_its_values(array, states):
+def test_every_dtype_keeps_its_values(array, states):
     counts, found = transition_counts(array)
     assert found == states
     assert {type(state) for state in found} == {type(states[0])}
     assert counts.sum() == 2
 
 
-def test_times_keep_their_precision():
+def test_datetimes_keep_nanoseconds():
     times = np.array([1, 2, 1], dtype="datetime64[ns]")
     assert transition_counts(times)[1] == (times[0], times[1])
 
 
-def test_arrays_of_different_kinds_are_not_mixed_up():
-    # Joining these as arrays would turn 1 into "1", or large integers into rounded floats.
+def test_arrays_of_different_dtype_kinds_are_not_concatenated():
+    # np.concatenate would turn 1 into "1", or round large integers to float64.
     counts, states = transition_counts([np.array([1, 2, 1]), np.array(["1", "2", "1"])])
     assert states == (1, 2, "1", "2")
     assert counts.sum() == 4
@@ -155,7 +155,7 @@ def test_arrays_of_different_kinds_are_not_mixed_up():
     assert states == (large - 1, large)
 
 
-def test_numpy_scalars_in_lists_become_plain_values():
+def test_numpy_scalars_in_lists_become_python_scalars():
     states = transition_counts([[np.int64(3), 4, np.int64(3)]])[1]
     assert states == (3, 4)
     assert {type(state) for state in states} == {int}
@@ -196,7 +196,7 @@ def test_lag_must_be_a_positive_whole_number(lag):
         (np.array([0.0, np.nan, 0.0]), "missing value nan"),
     ],
 )
-def test_what_cannot_be_counted_is_refused_by_name(bad, words):
+def test_invalid_sequences_are_refused_by_name(bad, words):
     with pytest.raises(InvalidArgumentError, match=words):
         transition_counts(bad)
 
@@ -207,16 +207,17 @@ def test_chain_from_sequences():
     assert MarkovChain.from_text("abracadabra").states == ("a", "b", "c", "d", "r")
 
 
-def test_symbol_that_nothing_follows_is_named_with_the_remedy():
+def test_symbol_without_successor_is_named_with_the_remedy():
     with pytest.raises(
-        InvalidArgumentError, match=r"'z' at lag=1, .*drop the final symbols, or pass restart=p"
+        InvalidArgumentError,
+        match=r"'z' has no successor at lag=1, .*drop the final symbols, or pass restart=p",
     ):
         MarkovChain.from_sequences(["abaz"])
     with pytest.raises(InvalidArgumentError, match="2 such states"):
         MarkovChain.from_sequences(["abaz", "abay"], restrict="largest")
 
 
-def test_symbol_that_nothing_follows_restarts():
+def test_symbol_without_successor_restarts():
     chain = MarkovChain.from_sequences(["abz"], restart=0.25, initial="a")
     np.testing.assert_allclose(chain.transition_matrix, [[0.25, 0.75, 0], [0.25, 0, 0.75], [1, 0, 0]])
     assert chain.is_irreducible

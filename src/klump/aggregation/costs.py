@@ -15,7 +15,7 @@ from klump.aggregation.mapping import Mapping, as_mapping
 from klump.arguments import check_beta, check_gamma
 from klump.chain import ChainLike, MarkovChain, as_chain
 from klump.chain.rows import Matrix, row_blocks, total
-from klump.chain.validation import normalized_rows, row_sums
+from klump.chain.validation import normalize_rows, row_sums
 
 # With more groups than this the chain on the groups of a sparse chain is sparse as well.
 _MOST_DENSE_GROUPS = 2000
@@ -161,8 +161,8 @@ def aggregated_matrix(mass_of_states: NDArray[np.float64], mapping: Mapping, mat
     scale = np.repeat(largest, np.diff(weights.indptr))
     share = np.where(scale > 0.0, mass, weights.data) / np.where(scale > 0.0, scale, 1.0)
     backwards = sparse.csr_array((share, weights.indices, weights.indptr), shape=weights.shape[::-1])
-    backwards = normalized_rows(backwards)
+    backwards = normalize_rows(backwards)
     aggregated = _between_groups(sparse.csr_array(backwards.T), matrix, mapping)
     if isinstance(aggregated, sparse.csr_array):
-        return normalized_rows(aggregated)
+        return normalize_rows(aggregated)
     return np.asarray(aggregated / aggregated.sum(axis=1, keepdims=True))

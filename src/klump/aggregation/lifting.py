@@ -15,7 +15,7 @@ from scipy import sparse
 from klump import information
 from klump.aggregation.mapping import Mapping
 from klump.chain.rows import Matrix, row_blocks
-from klump.chain.validation import normalized_rows
+from klump.chain.validation import normalize_rows
 from klump.errors import InvalidArgumentError, Setting
 
 # Transitions of the largest pi-lifting: 400 MB of float64 values if it is dense, 600 MB with column indices.
@@ -88,7 +88,7 @@ def _within_groups(mass: NDArray[np.float64], mapping: Mapping) -> sparse.csr_ar
     scaled = weights.data * mass[weights.indices]
     empty = np.maximum.reduceat(scaled, weights.indptr[:-1]) < np.finfo(float).tiny
     scaled = np.where(np.repeat(empty, np.diff(weights.indptr)), weights.data, scaled)
-    return normalized_rows(sparse.csr_array((scaled, weights.indices, weights.indptr), shape=weights.shape))
+    return normalize_rows(sparse.csr_array((scaled, weights.indices, weights.indptr), shape=weights.shape))
 
 
 LIFTINGS: dict[str, Callable[[Matrix, NDArray[np.float64], Mapping, Matrix], Matrix]] = {

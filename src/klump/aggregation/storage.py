@@ -367,7 +367,7 @@ def _chain(entries: _Entries, metadata: dict[str, Any]) -> MarkovChain:
     law = None
     if entries.has("stationary_distribution") or communicating_classes(matrix).n_classes == 1:
         law = entries.read("stationary_distribution", _FLOATS)
-        validation.supplied_distribution(law, matrix)
+        validation.check_stationary_distribution(law, matrix)
     index = entries.read("original_index", _INTEGERS)
     if index.shape != (n,):
         raise _damaged(f"its entry 'original_index' has {len(index)} values for {n} states")
@@ -375,7 +375,7 @@ def _chain(entries: _Entries, metadata: dict[str, Any]) -> MarkovChain:
     if names is not None:
         names = validation.state_names([_decoded(name) for name in names], n)
     applied = tuple(str(words) for words in metadata["applied"])
-    return MarkovChain._restored(matrix, law, names, index, applied)
+    return MarkovChain._from_parts(matrix, law, names, index, applied)
 
 
 def _aggregation(entries: _Entries, facts: dict[str, Any], number: int, chain: MarkovChain) -> Aggregation:

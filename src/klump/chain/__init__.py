@@ -1,4 +1,4 @@
-"""What is aggregated: a finite Markov chain with its stationary law."""
+"""Finite Markov chains: transition matrix, communicating classes, stationary distribution."""
 
 from klump.chain.divergence import divergence_rate
 from klump.chain.markov_chain import ChainLike, MarkovChain, as_chain

@@ -1,4 +1,4 @@
-"""Which states can reach which: classes, and the ways out of a chain that is not irreducible."""
+"""Communicating classes, and the two remedies for a reducible chain: restriction and restart."""
 
 from __future__ import annotations
 
@@ -12,19 +12,20 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse import csgraph
 
-from klump.chain.rows import Matrix, assembled, entries, row_blocks
-from klump.chain.validation import compact, normalized_rows, scale_rows
+from klump.chain.rows import Matrix, entries, row_blocks, stack_row_blocks
+from klump.chain.validation import downcast_indices, normalize_rows, scale_rows
 from klump.errors import InvalidArgumentError, ReducibleChainError
 
-# A restart is stored as ordinary transitions; beyond this many a sparse chain would no longer be sparse.
-_MOST_RESTARTS_STORED = 50_000_000
+# Upper bound on n_states * n_initial, the transitions that a restart stores in a sparse chain: 0.6 GB at 12 bytes per
+# transition (float64 value, int32 column).
+_MAX_RESTART_TRANSITIONS = 50_000_000
 
 
 @dataclass(frozen=True)
 class Classes:
     """The communicating classes of a chain.
 
-    ``component[i]`` numbers the class of state ``i``; ``closed[c]`` says that class ``c`` is never left.
+    ``component[i]`` is the class of state ``i``; ``closed[c]`` tells whether no transition leaves class ``c``.
     """
 
     component: NDArray[np.int32]
@@ -32,7 +33,7 @@ class Classes:
 
     @property
     def n_classes(self) -> int:
-        """How many communicating classes there are."""
+        """Number of communicating classes."""
         return len(self.closed)
 
     def members(self, number: int) -> NDArray[np.intp]:
@@ -40,13 +41,13 @@ class Classes:
         return np.flatnonzero(self.component == number)
 
     def largest_closed(self) -> NDArray[np.intp]:
-        """Indices of the states of the largest closed class (the first one among equals)."""
+        """Indices of the states of the largest closed class; ties go to the first."""
         sizes = np.bincount(self.component, minlength=self.n_classes)
         return self.members(int(np.argmax(np.where(self.closed, sizes, -1))))
 
 
 def communicating_classes(matrix: Matrix) -> Classes:
-    """Strongly connected components and which of them are closed."""
+    """Strongly connected components of the transition graph, and which of them are closed."""
     n = matrix.shape[0]
     if not isinstance(matrix, sparse.csr_array) and bool((matrix > 0).all()):
         return Classes(np.zeros(n, dtype=np.int32), np.ones(1, dtype=bool))
@@ -60,45 +61,45 @@ def communicating_classes(matrix: Matrix) -> Classes:
 
 
 def reducible_error(classes: Classes, states: Sequence[Hashable], *, restarted: bool) -> ReducibleChainError:
-    """Name the classes of a chain that is not irreducible, and the two ways out."""
+    """Error that names the communicating classes of a reducible chain, and the remedies."""
     parts = []
     closed = np.flatnonzero(classes.closed)
     for number in closed[:3]:
         members = classes.members(int(number))
         kind = "absorbing state" if len(members) == 1 else f"closed class of {len(members)} states"
-        parts.append(f"{kind} {_names(members, states)}")
+        parts.append(f"{kind} {_list_names(members, states)}")
     if len(closed) > 3:
         parts.append(f"{len(closed) - 3} more closed classes")
     transient = np.flatnonzero(~classes.closed[classes.component])
     if transient.size:
         kind = "transient state" if transient.size == 1 else f"{transient.size} transient states"
-        parts.append(f"{kind} {_names(transient, states)}")
+        parts.append(f"{kind} {_list_names(transient, states)}")
     remedy = (
         "Pass restrict='largest' to keep its largest closed class, or restart=p to return to an initial distribution "
         "with probability p at every step"
     )
     if restarted:
         remedy = (
-            "It is restarted already: pass restrict='largest' as well to keep what the restart reaches, or an initial= "
-            "from which every state can be reached"
+            "It is restarted already: pass restrict='largest' as well to keep the states that the restart reaches, or "
+            "an initial= from which every state can be reached"
         )
     return ReducibleChainError(f"the chain is not irreducible: {'; '.join(parts)}. {remedy}")
 
 
-def _names(members: NDArray[np.intp], states: Sequence[Hashable]) -> str:
+def _list_names(members: NDArray[np.intp], states: Sequence[Hashable]) -> str:
     shown = ", ".join(repr(states[i]) for i in members[:4].tolist())
     return f"({shown}{', ...' if len(members) > 4 else ''})"
 
 
-def restricted(matrix: Matrix, members: NDArray[np.intp]) -> Matrix:
-    """The chain watched on a closed class."""
+def restrict_to_class(matrix: Matrix, members: NDArray[np.intp]) -> Matrix:
+    """Submatrix of the members of a closed class, which is stochastic."""
     if isinstance(matrix, sparse.csr_array):
-        return compact(assembled(_restricted_blocks(matrix, members), matrix))
+        return downcast_indices(stack_row_blocks(_restrict_blocks(matrix, members), matrix))
     return np.ascontiguousarray(matrix[np.ix_(members, members)])
 
 
-def _restricted_blocks(matrix: sparse.csr_array, members: NDArray[np.intp]) -> Iterator[sparse.csr_array]:
-    """Rows of the members of a closed class, which lead to members only, block by block."""
+def _restrict_blocks(matrix: sparse.csr_array, members: NDArray[np.intp]) -> Iterator[sparse.csr_array]:
+    """Row blocks of that submatrix, with columns renumbered 0 .. len(members) - 1."""
     number = np.full(matrix.shape[0], -1, dtype=matrix.indices.dtype)
     number[members] = np.arange(len(members))
     for rows, block in row_blocks(matrix):
@@ -108,7 +109,7 @@ def _restricted_blocks(matrix: sparse.csr_array, members: NDArray[np.intp]) -> I
 
 
 def initial_distribution(given: Any, states: Sequence[Hashable]) -> NDArray[np.float64]:
-    """Turn what the caller means by ``initial`` (nothing, a state's name, or a vector) into a distribution."""
+    """Distribution over the states from ``initial``: None (uniform), the name of a state, or a vector."""
     n = len(states)
     if given is None:
         return np.full(n, 1.0 / n)
@@ -122,7 +123,7 @@ def initial_distribution(given: Any, states: Sequence[Hashable]) -> NDArray[np.f
         law = np.array(given, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise InvalidArgumentError(
-            "initial must be the name of a state, or a probability for each"
+            "initial must be the name of a state, or one probability per state"
         ) from error
     if law.shape != (n,):
         raise InvalidArgumentError(f"initial has shape {law.shape}, but the chain has {n} states")
@@ -144,29 +145,29 @@ def _is_hashable(given: Any) -> bool:
     return True
 
 
-def restarted(matrix: Matrix, probability: float, initial: NDArray[np.float64]) -> Matrix:
-    """Mix every row with the initial distribution."""
+def add_restart(matrix: Matrix, probability: float, initial: NDArray[np.float64]) -> Matrix:
+    """Chain (1 - p) P + p 1 initial^T: a restart with probability p at every step."""
     if not isinstance(probability, Real) or not 0.0 < float(probability) <= 1.0:
         raise InvalidArgumentError(f"restart={probability!r} must be a probability in (0, 1]")
     n = matrix.shape[0]
     support = np.flatnonzero(initial)
     if not isinstance(matrix, sparse.csr_array):
         return np.asarray((1.0 - probability) * matrix + probability * initial)
-    if n * support.size > _MOST_RESTARTS_STORED:
+    if n * support.size > _MAX_RESTART_TRANSITIONS:
         raise InvalidArgumentError(
             f"restarting {n} states at {support.size} initial states would store {n * support.size} transitions; "
             "pass initial= with one state or a few"
         )
     jump = sparse.csr_array((probability * initial)[None, :])
-    mixed = (_mixed(block, 1.0 - probability, jump) for _, block in row_blocks(matrix))
-    return compact(assembled(mixed, matrix))
+    mixed = (_mix_restart(block, 1.0 - probability, jump) for _, block in row_blocks(matrix))
+    return downcast_indices(stack_row_blocks(mixed, matrix))
 
 
-def _mixed(block: sparse.csr_array, share: float, jump: sparse.csr_array) -> sparse.csr_array:
-    """Rows of a chain, of which a share is kept, each with the row of restarts added."""
+def _mix_restart(block: sparse.csr_array, share: float, jump: sparse.csr_array) -> sparse.csr_array:
+    """Row block ``share * block + 1 jump``, normalised; ``jump`` is the sparse row p initial^T."""
     n, size = block.shape[0], jump.nnz
     ends = np.arange(n + 1, dtype=np.int64) * size
     jumps = sparse.csr_array((np.tile(jump.data, n), np.tile(jump.indices, n), ends), shape=block.shape)
     mixed = sparse.csr_array(scale_rows(block, np.full(n, share)) + jumps)
     mixed.sort_indices()
-    return sparse.csr_array(normalized_rows(mixed))
+    return sparse.csr_array(normalize_rows(mixed))

@@ -41,7 +41,7 @@ def divergence_rate(a: ChainLike, b: ChainLike) -> float:
     total = 0.0
     for row, col, p in entries(a.transition_matrix):
         q = np.asarray(other[row, col])
-        # Not left to the sum, which skips negligible masses.
+        # Checked here because information.divergence skips entries of negligible mass.
         if (mu[row[q == 0.0]] > 0.0).any():
             return float("inf")
         total += information.divergence(p, q, mu[row])
@@ -55,11 +55,11 @@ def _require_same_states(a: MarkovChain, b: MarkovChain) -> None:
         )
     if not (a.has_names and b.has_names) or a.states == b.states:
         return
-    place, one, other = next(
-        (place, one, other)
-        for place, (one, other) in enumerate(zip(a.states, b.states, strict=True))
+    index, one, other = next(
+        (index, one, other)
+        for index, (one, other) in enumerate(zip(a.states, b.states, strict=True))
         if one != other
     )
     raise InvalidArgumentError(
-        f"state {place} is {one!r} in a, but {other!r} in b; pass chains on the same states in the same order"
+        f"state {index} is {one!r} in a, but {other!r} in b; pass chains on the same states in the same order"
     )

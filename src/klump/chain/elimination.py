@@ -1,9 +1,9 @@
-"""Kernels behind the stationary distribution. Nothing here ever subtracts, so nothing cancels.
+"""Dense GTH elimination (Grassmann, Taksar and Heyman) for stationary masses, free of subtractions.
 
-All kernels work with *weights*: non-negative rates of leaving each state for each other one. The diagonal
-plays no part and the scale of a row only divides the mass of its state, so a chain that hardly ever moves
-costs no accuracy. Elimination is that of Grassmann, Taksar and Heyman (GTH): take a state out, and let the
-others pass through it without stopping.
+Without subtractions there is no cancellation: every mass is accurate to a small multiple of the rounding unit. The
+input is a matrix of *weights*, non-negative transition rates between distinct states. The diagonal is ignored, and
+scaling row i by c divides the mass of state i by c, so large self-transition probabilities cost no accuracy.
+Eliminating state k is censoring: a[i, j] += a[i, k] a[k, j] / sum_c a[k, c] over the remaining states.
 """
 
 from __future__ import annotations
@@ -16,61 +16,61 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
-# Sums of non-negative numbers may be reordered and fused; NaN and infinity must not vanish.
+# Reassociation and fused multiply-add are safe for non-negative terms; "nnan" and "ninf" would lose NaN and infinity.
 FASTMATH = {"reassoc", "contract", "nsz"}
-_PANEL = 8  # the unrolled loop of _pass_through has as many terms
-HUGE = 1e150
-_LEAST_FLOW = 1e-280
-_BITS = 60  # a term this many bits below a sum cannot change it
-_HALVES = 0.5 ** np.arange(_BITS)
+# States per panel of the blocked elimination; the unrolled loop of _update_trailing has this many terms.
+_PANEL_ROWS = 8
+# Largest inflow / pivot in back substitution; above it all masses are rescaled, as float64 overflows at 1e308.
+MAX_RATIO = 1e150
+# Smallest inflow, relative to the largest mass, that an underflow of 1e-308 in a product cannot have changed.
+_MIN_FLOW = 1e-280
+# A term this many bits below a sum cannot change it: float64 has 53 bits.
+_NEGLIGIBLE_BITS = 60
+_POWERS_OF_HALF = 0.5 ** np.arange(_NEGLIGIBLE_BITS)
 
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath=FASTMATH)
 def solve_dense(weights: Floats) -> tuple[Floats, bool]:
     """Stationary masses (largest 1) by GTH elimination; overwrites ``weights``.
 
-    The flag tells whether all numbers on the way fit into double precision; if not, the masses are not to
-    be trusted and :func:`solve_wide` is needed.
+    The flag is False if an intermediate result left the range of float64: then the masses may be wrong, and
+    :func:`solve_wide_range` is needed.
     """
     n = weights.shape[0]
-    leaving = np.empty(n)
+    exit_rate = np.empty(n)
     pivot = np.ones(n)
     for i in range(n):
         weights[i, i] = 0.0
-        leaving[i] = 0.0
+        exit_rate[i] = 0.0
         for c in range(n):
-            leaving[i] += weights[i, c]
-        if leaving[i] == 0.0:
-            return leaving, False
+            exit_rate[i] += weights[i, c]
+        if exit_rate[i] == 0.0:
+            return exit_rate, False
         for c in range(n):
-            weights[i, c] /= leaving[i]
-    for first in range(0, n, _PANEL):
-        last = min(first + _PANEL, n)
+            weights[i, c] /= exit_rate[i]
+    for first in range(0, n, _PANEL_ROWS):
+        last = min(first + _PANEL_ROWS, n)
         _eliminate_panel(weights, first, last, pivot)
         if last < n:
-            _pass_through(weights, first, last)
+            _update_trailing(weights, first, last)
     for k in range(n):
         if pivot[k] == 0.0:
             return pivot, False
-    mass, least_flow = _substitute_back(weights, pivot)
-    # A product that underflows takes less than 1e-308 from a flow: nothing, unless the flow is as small.
-    return quotient(mass, leaving), least_flow > _LEAST_FLOW
+    mass, min_flow = _substitute_back(weights, pivot)
+    return quotient(mass, exit_rate), min_flow > _MIN_FLOW
 
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath=FASTMATH)
 def _eliminate_panel(
-    a: Floats,  # inout: rows first..last-1 become the laws of where their states lead
+    a: Floats,  # inout: rows first..last-1 become next-state distributions over the later states
     first: int,
     last: int,
-    pivot: Floats,  # out: the weight of leaving each state for those that remain
+    pivot: Floats,  # out: exit rate of each state to the later ones
 ) -> None:
+    """Eliminate the states of one panel from each other, and normalise their rows."""
     n = a.shape[0]
     for k in range(first, last):
-        for j in range(first, k):
-            through = a[k, j]
-            if through > 0.0:
-                for c in range(j + 1, n):
-                    a[k, c] += through * a[j, c]
+        _censor_row(a, k, first, k, n)
         if k < n - 1:
             total = 0.0
             for c in range(k + 1, n):
@@ -82,17 +82,23 @@ def _eliminate_panel(
 
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath=FASTMATH)
-def _pass_through(a: Floats, first: int, last: int) -> None:
-    """Let the rows below a full panel pass through its states."""
+def _censor_row(a: Floats, i: int, first: int, last: int, end: int) -> None:
+    """Eliminate the states first..last-1 from row ``i``: a[i, j+1:end] += a[i, j] a[j, j+1:end] in turn."""
+    for j in range(first, last):
+        through = a[i, j]
+        if through > 0.0:
+            for c in range(j + 1, end):
+                a[i, c] += through * a[j, c]
+
+
+@njit(cache=True, nogil=True, error_model="numpy", fastmath=FASTMATH)
+def _update_trailing(a: Floats, first: int, last: int) -> None:
+    """Rank-8 update of the rows below a full panel (the trailing submatrix)."""
     n = a.shape[0]
-    # A copy cannot overlap the rows that are written, which lets the compiler vectorise; it stays in cache.
+    # The copy cannot alias the rows that are written, so LLVM vectorises the loop; it fits in cache.
     u = a[first:last, last:].copy()
     for i in range(last, n):
-        for j in range(first, last):
-            through = a[i, j]
-            if through > 0.0:
-                for c in range(j + 1, last):
-                    a[i, c] += through * a[j, c]
+        _censor_row(a, i, first, last, last)
         w0, w1, w2, w3 = a[i, first], a[i, first + 1], a[i, first + 2], a[i, first + 3]
         w4, w5, w6, w7 = a[i, first + 4], a[i, first + 5], a[i, first + 6], a[i, first + 7]
         if w0 + w1 + w2 + w3 + w4 + w5 + w6 + w7 > 0.0:
@@ -105,20 +111,20 @@ def _pass_through(a: Floats, first: int, last: int) -> None:
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath=FASTMATH)
 def _substitute_back(a: Floats, pivot: Floats) -> tuple[Floats, float]:
-    """Masses from the last state to the first, and the smallest inflow met; the largest mass is 1."""
+    """Back substitution: masses from the last state to the first (largest 1), and the smallest inflow."""
     n = a.shape[0]
     mass = np.zeros(n)
     mass[n - 1] = 1.0
     largest = 1.0
-    least_flow = np.inf
+    min_flow = np.inf
     for i in range(n - 1, -1, -1):
         if i < n - 1:
-            least_flow = min(least_flow, mass[i])
-            if mass[i] / HUGE > pivot[i]:
+            min_flow = min(min_flow, mass[i])
+            if mass[i] / MAX_RATIO > pivot[i]:
                 shrink = pivot[i] / mass[i]
                 for c in range(n):
                     mass[c] *= shrink
-                least_flow *= shrink
+                min_flow *= shrink
                 largest *= shrink
                 mass[i] = 1.0
             else:
@@ -129,26 +135,26 @@ def _substitute_back(a: Floats, pivot: Floats) -> tuple[Floats, float]:
             mass[c] += here * a[i, c]
     for c in range(n):
         mass[c] /= largest
-    return mass, least_flow / largest
+    return mass, min_flow / largest
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def quotient(mass: Floats, leaving: Floats) -> Floats:
-    """Divide masses by the weights of leaving, scaled so that the largest result is about 1."""
+def quotient(mass: Floats, exit_rate: Floats) -> Floats:
+    """Quotient mass / exit_rate, scaled so that the largest result is about 1."""
     n = len(mass)
     result = np.zeros(n)
     exponent = np.zeros(n, np.int64)
     for i in range(n):
         above, exponent_above = math.frexp(mass[i])
-        below, exponent_below = math.frexp(leaving[i])
+        below, exponent_below = math.frexp(exit_rate[i])
         result[i] = above / below
         exponent[i] = exponent_above - exponent_below
-    return scaled(result, exponent)
+    return ldexp_to_largest(result, exponent)
 
 
 @njit(cache=True, nogil=True)
-def scaled(mantissa: Floats, exponent: NDArray[np.int64]) -> Floats:
-    """Numbers given by mantissa and binary exponent, divided by a power of two near the largest."""
+def ldexp_to_largest(mantissa: Floats, exponent: NDArray[np.int64]) -> Floats:
+    """Values mantissa * 2^(exponent - top), with ``top`` the largest exponent of a positive mantissa."""
     top = np.int64(-(2**62))
     for i in range(len(mantissa)):
         if mantissa[i] > 0.0:
@@ -160,22 +166,22 @@ def scaled(mantissa: Floats, exponent: NDArray[np.int64]) -> Floats:
 
 
 @njit(cache=True, nogil=True)
-def _plus(m: float, e: int, other_m: float, other_e: int) -> tuple[float, int]:
-    """Add two numbers given by mantissa and exponent; the mantissa of the result is not normalised."""
+def _add(m: float, e: int, other_m: float, other_e: int) -> tuple[float, int]:
+    """Sum m 2^e + other_m 2^other_e as mantissa and exponent; the mantissa is not normalised."""
     if m == 0.0:
         return other_m, other_e
     shift = other_e - e
     if shift <= 0:
-        return (m + other_m * _HALVES[-shift], e) if shift > -_BITS else (m, e)
-    return (other_m + m * _HALVES[shift], other_e) if shift < _BITS else (other_m, other_e)
+        return (m + other_m * _POWERS_OF_HALF[-shift], e) if shift > -_NEGLIGIBLE_BITS else (m, e)
+    return (other_m + m * _POWERS_OF_HALF[shift], other_e) if shift < _NEGLIGIBLE_BITS else (other_m, other_e)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def solve_wide(weights: Floats) -> Floats:
-    """Stationary masses as :func:`solve_dense` finds them, with an unbounded range of exponents.
+def solve_wide_range(weights: Floats) -> Floats:
+    """Stationary masses (largest about 1) by GTH elimination with a separate integer exponent per number.
 
-    Some twenty times slower. For weights whose products leave the range of a double, such as two rare
-    steps in a row of 1e-200 each.
+    About 20 times slower than :func:`solve_dense`. For weights whose products underflow float64, such as two successive
+    transitions of probability 1e-200.
     """
     n = weights.shape[0]
     m = np.zeros((n, n))
@@ -189,7 +195,7 @@ def solve_wide(weights: Floats) -> Floats:
     for k in range(n - 1):
         for c in range(k + 1, n):
             if m[k, c] > 0.0:
-                pivot[k], pivot_e[k] = _plus(pivot[k], pivot_e[k], m[k, c], e[k, c])
+                pivot[k], pivot_e[k] = _add(pivot[k], pivot_e[k], m[k, c], e[k, c])
         for c in range(k + 1, n):
             if m[k, c] > 0.0:
                 m[k, c], shift = math.frexp(m[k, c] / pivot[k])
@@ -199,7 +205,7 @@ def solve_wide(weights: Floats) -> Floats:
                 through, shift = math.frexp(m[i, k])
                 for c in range(k + 1, n):
                     if m[k, c] > 0.0 and c != i:
-                        m[i, c], e[i, c] = _plus(
+                        m[i, c], e[i, c] = _add(
                             m[i, c], e[i, c], through * m[k, c], e[i, k] + shift + e[k, c]
                         )
     mass[n - 1] = 1.0
@@ -211,5 +217,5 @@ def solve_wide(weights: Floats) -> Floats:
         mass_e[i] += shift
         for c in range(i):
             if m[i, c] > 0.0:
-                mass[c], mass_e[c] = _plus(mass[c], mass_e[c], mass[i] * m[i, c], mass_e[i] + e[i, c])
-    return scaled(mass, mass_e)
+                mass[c], mass_e[c] = _add(mass[c], mass_e[c], mass[i] * m[i, c], mass_e[i] + e[i, c])
+    return ldexp_to_largest(mass, mass_e)

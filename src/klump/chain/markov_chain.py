@@ -1,4 +1,4 @@
-"""The Markov chain: a validated, immutable transition matrix and the facts that follow from it."""
+"""The Markov chain: a validated, immutable transition matrix and the quantities that follow from it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ from klump.chain.validation import Matrix
 from klump.chain.wording import counted
 from klump.errors import InvalidArgumentError
 
-_BALANCED = 1e-10  # misfit of detailed balance, in all, that is put down to rounding
+# Largest residual of detailed balance, sum |J - J^T|, of a reversible chain.
+_REVERSIBLE_TOLERANCE = 1e-10
 
 ChainLike = Any  # a MarkovChain, an array, a sparse matrix, or an object with a .transition_matrix
 
@@ -33,7 +34,7 @@ class MarkovChain:
     states
         Names of the states, any hashable values; ``0 .. n-1`` if left out.
     stationary_distribution
-        The stationary law, if it is known; it is checked.
+        The stationary distribution, if it is known; it is checked.
     normalize
         Divide each row by its sum instead of insisting that it is 1.
     restrict
@@ -41,7 +42,7 @@ class MarkovChain:
     restart
         Return to ``initial`` with this probability at every step: makes absorbing chains irreducible.
     initial
-        Where a restart leads: the name of a state, or a distribution; uniform if left out.
+        Target of a restart: the name of a state, or a distribution; uniform if left out.
 
     Examples
     --------
@@ -57,7 +58,7 @@ class MarkovChain:
     original_index: NDArray[np.intp]
     """Index that each state had in the matrix given (they differ after ``restrict``)."""
     applied: tuple[str, ...]
-    """What was done to the chain that was given, in words; empty if nothing was."""
+    """Descriptions of the changes (``restart``, ``restrict``, powers) to the given chain, in order."""
 
     def __init__(
         self,
@@ -71,7 +72,7 @@ class MarkovChain:
         initial: Any = None,
     ) -> None:
         given, found_states = _unwrap(P)
-        # The matrix of a chain was checked when that was made, and cannot have changed since.
+        # The matrix of a MarkovChain is validated already, and immutable.
         known = P if isinstance(P, MarkovChain) else None
         matrix = given if known else validation.transition_matrix(given, normalize=normalize)
         states = found_states if states is None else states
@@ -82,7 +83,7 @@ class MarkovChain:
             raise InvalidArgumentError("initial= says where a restart leads; pass restart= with it")
         if restart is not None:
             law = connectivity.initial_distribution(initial, names or range(matrix.shape[0]))
-            matrix = connectivity.restarted(matrix, restart, law)
+            matrix = connectivity.add_restart(matrix, restart, law)
             goal = f"{np.count_nonzero(law)} initial states"
             if np.count_nonzero(law) == 1:
                 start = int(np.argmax(law))
@@ -98,13 +99,13 @@ class MarkovChain:
                 applied.append(
                     f"restricted to the largest closed class, {len(kept)} of {matrix.shape[0]} states"
                 )
-                matrix = connectivity.restricted(matrix, kept)
+                matrix = connectivity.restrict_to_class(matrix, kept)
                 index = index[kept]
                 names = None if names is None else tuple(names[i] for i in kept.tolist())
                 if names is None:
                     names = tuple(kept.tolist())
         if stationary_distribution is not None:
-            mu = validation.supplied_distribution(stationary_distribution, matrix)
+            mu = validation.check_stationary_distribution(stationary_distribution, matrix)
             self.__dict__["_supplied"] = _read_only(mu)
         elif known and matrix is given:
             facts = ("stationary_distribution", "_supplied", "classes")
@@ -115,7 +116,7 @@ class MarkovChain:
         self.__dict__["_names"] = names
 
     @classmethod
-    def _restored(
+    def _from_parts(
         cls,
         matrix: Matrix,
         stationary_distribution: NDArray[np.float64] | None,
@@ -123,7 +124,7 @@ class MarkovChain:
         original_index: NDArray[np.intp],
         applied: tuple[str, ...],
     ) -> MarkovChain:
-        """Chain from parts that an earlier one was saved in: checked by the caller, and kept bit for bit."""
+        """Chain from validated parts, bit for bit; no checks."""
         chain = cls.__new__(cls)
         chain.__dict__["transition_matrix"] = _read_only(matrix)
         if stationary_distribution is not None:
@@ -140,7 +141,7 @@ class MarkovChain:
         raise AttributeError(f"a MarkovChain is immutable: {name} cannot be deleted")
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        for value in state.values():  # copies and pickles of arrays can be written to
+        for value in state.values():  # copies and pickles of read-only arrays are writeable
             if isinstance(value, np.ndarray) or sparse.issparse(value):
                 _read_only(value)
         self.__dict__.update(state)
@@ -150,7 +151,7 @@ class MarkovChain:
         size = f"{counted(self.n_states, 'state')}, {counted(self.n_transitions, 'transition')}"
         return f"MarkovChain({size}{changes})"
 
-    # Facts
+    # Quantities
 
     @property
     def n_states(self) -> int:
@@ -166,7 +167,7 @@ class MarkovChain:
 
     @property
     def is_sparse(self) -> bool:
-        """Whether the transition matrix is stored sparse."""
+        """Whether the transition matrix is sparse (CSR)."""
         return isinstance(self.transition_matrix, sparse.csr_array)
 
     @cached_property
@@ -192,12 +193,12 @@ class MarkovChain:
 
     @cached_property
     def stationary_distribution(self) -> NDArray[np.float64]:
-        """The law mu with mu P = mu.
+        """The distribution mu with mu P = mu.
 
         Raises
         ------
         ReducibleChainError
-            If the chain is not irreducible: then there are several such laws, or some states have none.
+            If the chain is reducible: then mu is not unique, or is zero at transient states.
         """
         if not self.is_irreducible:
             raise connectivity.reducible_error(
@@ -213,55 +214,55 @@ class MarkovChain:
         return _read_only(stationary_distribution(self.transition_matrix))
 
     @property
-    def _known_law(self) -> NDArray[np.float64] | None:
-        """The stationary law if it was supplied or is solved already, else None: it is not solved now."""
+    def _known_stationary(self) -> NDArray[np.float64] | None:
+        """The stationary distribution if it was supplied or is cached, else None; never solves for it."""
         known = self.__dict__
-        law: NDArray[np.float64] | None = known.get("stationary_distribution", known.get("_supplied"))
-        return law
+        mu: NDArray[np.float64] | None = known.get("stationary_distribution", known.get("_supplied"))
+        return mu
 
     @cached_property
     def joint(self) -> Matrix:
-        """Joint law of two successive states, diag(mu) P.
+        """Joint distribution of two successive states, J = diag(mu) P.
 
-        If the chain is mapped from files, so is its joint law: from an unnamed file beside them, for as long as it is
-        used.
+        If the chain is memory-mapped, J is memory-mapped to a temporary file in the same folder.
         """
         matrix, mu = self.transition_matrix, self.stationary_distribution
         if isinstance(matrix, sparse.csr_array):
-            return _read_only(rows.with_scaled_rows(matrix, mu))
+            return _read_only(rows.scale_csr_rows(matrix, mu))
         return _read_only(matrix * mu[:, None])
 
     @cached_property
     def entropy_rate(self) -> float:
-        """New information in each step, H(X2|X1), in bits."""
+        """Entropy rate H(X2|X1), in bits per step."""
         mu = self.stationary_distribution
         blocks = rows.entries(self.transition_matrix)
         return sum(information.conditional_entropy(p, mu[row]) for row, _, p in blocks)
 
     @cached_property
     def redundancy_rate(self) -> float:
-        """What the present tells of the next state, I(X1;X2), in bits."""
+        """Redundancy rate I(X1;X2), in bits per step."""
         matrix, mu = self.transition_matrix, self.stationary_distribution
-        # The mean divergence of a row from the law of the next state.
-        sums, after = validation.row_sums(matrix), mu @ matrix
+        # I(X1;X2) = sum_i mu_i D(P[i, :] || mu P)
+        sums, next_mu = validation.row_sums(matrix), mu @ matrix
         blocks = rows.entries(matrix)
-        return sum(information.divergence(p / sums[row], after[col], mu[row]) for row, col, p in blocks)
+        return sum(information.divergence(p / sums[row], next_mu[col], mu[row]) for row, col, p in blocks)
 
     @cached_property
     def is_reversible(self) -> bool:
-        """Whether the stationary chain looks the same backwards (detailed balance to 1e-10)."""
+        """Whether detailed balance holds: sum |J - J^T| <= 1e-10 with J = diag(mu) P."""
         matrix, mu = self.transition_matrix, self.stationary_distribution
         if not isinstance(matrix, sparse.csr_array):
-            return float(np.abs(self.joint - self.joint.T).sum()) <= _BALANCED
-        from klump.chain.kernels.flows import imbalance
+            return float(np.abs(self.joint - self.joint.T).sum()) <= _REVERSIBLE_TOLERANCE
+        from klump.chain.kernels.flows import balance_residual
 
-        return imbalance(matrix.indptr, matrix.indices, matrix.data, mu, _BALANCED) <= _BALANCED
+        limit = _REVERSIBLE_TOLERANCE
+        return balance_residual(matrix.indptr, matrix.indices, matrix.data, mu, limit) <= limit
 
     def power(self, steps: int) -> MarkovChain:
-        """Chain seen at every ``steps``-th step: P to that power, with the same stationary distribution.
+        """Chain P^steps of every ``steps``-th state, with the same stationary distribution.
 
-        A sparse matrix fills up. It goes on as a dense one if the chain has at most 5,000 states; a larger one must
-        not link more than 20,000,000 pairs of states.
+        Powers of a sparse matrix have fill-in. With at most 5,000 states the result may be dense; with more states it
+        is sparse, and more than 20,000,000 transitions are an error.
 
         >>> MarkovChain([[0.9, 0.1], [0.3, 0.7]]).power(2)
         MarkovChain(2 states, 4 transitions, every 2 steps taken as one)
@@ -274,8 +275,8 @@ class MarkovChain:
         try:
             matrix = power(self.transition_matrix, mu, int(steps))
         except InvalidArgumentError as error:
-            raise InvalidArgumentError(f"steps={steps} are too many at once: {error}") from None
-        chain = MarkovChain._restored(
+            raise InvalidArgumentError(f"steps={steps} is too large: {error}") from None
+        chain = MarkovChain._from_parts(
             matrix,
             mu,
             self.__dict__["_names"],
@@ -284,12 +285,12 @@ class MarkovChain:
         )
         if not chain.is_irreducible:
             raise InvalidArgumentError(
-                f"steps={steps}: seen that rarely the chain falls into {chain.classes.n_classes} classes, because it "
-                "is periodic or has probabilities too small to be kept; take another number of steps"
+                f"steps={steps}: this power has {chain.classes.n_classes} communicating classes, because the chain is "
+                "periodic or small probabilities underflow; take another number of steps"
             )
         return chain
 
-    # Sources: each is described where it lives, in klump.sources
+    # Sources: documented in klump.sources
 
     @classmethod
     def from_counts(
@@ -304,24 +305,24 @@ class MarkovChain:
 
     @classmethod
     def from_sequences(cls, sequences: Any, lag: int = 1, **options: Any) -> MarkovChain:
-        """Chain that best explains sequences of symbols: transitions at distance ``lag`` are counted.
+        """Maximum-likelihood chain of sequences of symbols: normalised counts of transitions at distance ``lag``.
 
-        A symbol that nothing ever follows is an error, unless ``restart`` is given: then it always restarts.
+        A symbol without a successor is an error, unless ``restart`` is given: then it restarts with probability 1.
 
         >>> MarkovChain.from_sequences([["a", "b", "a", "a"], ["b", "a"]]).transition_matrix
         array([[0.5, 0.5], [1. , 0. ]])
         """
-        from klump.sources.dead_ends import continued
+        from klump.sources.dead_ends import fill_dead_ends
         from klump.sources.sequences import transition_counts
 
         counts, states = transition_counts(sequences, lag)
-        words = {"seen": f"nothing ever follows {{}} at lag={lag}", "remedy": "drop the final symbols"}
-        counts = continued(counts, states, _restart_law(states, options), **words)
+        words = {"problem": f"symbol {{}} has no successor at lag={lag}", "remedy": "drop the final symbols"}
+        counts = fill_dead_ends(counts, states, _restart_law(states, options), **words)
         return cls.from_counts(counts, states, **options)
 
     @classmethod
     def from_text(cls, text: str, **options: Any) -> MarkovChain:
-        """Chain of the letters of a text.
+        """Chain of the characters of a text.
 
         >>> MarkovChain.from_text("abracadabra").states
         ('a', 'b', 'c', 'd', 'r')
@@ -337,11 +338,11 @@ class MarkovChain:
         walk: Literal["similarity", "neighbors"] = "similarity",
         **options: Any,
     ) -> MarkovChain:
-        """Random walk between points that prefers near ones.
+        """Random walk between points, with transition probabilities that decrease with distance.
 
         With ``walk="similarity"`` the weight of a step is ``exp(-d**2 / s)``, with ``d`` the distance and ``s`` the
         mean squared distance between a point and its ``n_neighbors`` nearest neighbours. With ``walk="neighbors"``
-        steps lead only to these neighbours and back, all alike: a sparse chain.
+        it is the random walk on the symmetrised nearest-neighbour graph: a sparse chain.
         """
         from klump.sources.points import neighbor_graph, similarities
 
@@ -350,7 +351,7 @@ class MarkovChain:
         if walk != "neighbors":
             raise InvalidArgumentError(f"walk={walk!r} is not known; choose 'similarity' or 'neighbors'")
         weights = neighbor_graph(X, n_neighbors)
-        if options.get("restart") is None:  # a walk on symmetric weights is where they are
+        if options.get("restart") is None:  # random walk on symmetric weights: mu ~ degree
             degrees = weights.sum(axis=1)
             options.setdefault("stationary_distribution", degrees / degrees.sum())
         return cls.from_counts(weights, **options)
@@ -359,14 +360,14 @@ class MarkovChain:
     def from_graph(cls, G: Any, weight: str | None = "weight", **options: Any) -> MarkovChain:
         """Random walk on a graph of networkx or igraph; node names are kept.
 
-        A node that no edge leaves is an error, unless ``restart`` is given: then it always restarts.
+        A node without an outgoing edge is an error, unless ``restart`` is given: then it restarts with probability 1.
         """
-        from klump.sources.dead_ends import continued
+        from klump.sources.dead_ends import fill_dead_ends
         from klump.sources.graphs import weighted_adjacency
 
         adjacency, nodes = weighted_adjacency(G, weight)
-        words = {"seen": "no edge leaves the node {}", "remedy": "remove it, add a loop"}
-        adjacency = continued(adjacency, nodes, _restart_law(nodes, options), **words)
+        words = {"problem": "node {} has no outgoing edge", "remedy": "remove it, add a loop"}
+        adjacency = fill_dead_ends(adjacency, nodes, _restart_law(nodes, options), **words)
         return cls.from_counts(adjacency, nodes, **options)
 
     @classmethod
@@ -377,35 +378,35 @@ class MarkovChain:
         lag: float | None = None,
         **options: Any,
     ) -> MarkovChain:
-        """Discrete chain of a continuous-time one, with the same stationary distribution.
+        """Discrete-time chain of a continuous-time one, with the same stationary distribution.
 
-        ``rates`` holds the rates off the diagonal; the diagonal is zero or minus the row's sum. With ``lag``, a
-        positive time, the chain is sampled at multiples of it: P = exp(lag G). Without, it is uniformised.
+        ``rates`` holds the rates off the diagonal; the diagonal is zero or minus the row sum. With ``lag``, a
+        positive time, P = exp(lag G). Without, P is the uniformised chain.
 
         >>> MarkovChain.from_generator([[-3.0, 3.0], [1.0, -1.0]], lag=0.5).transition_matrix.round(4)
         array([[0.3515, 0.6485], [0.2162, 0.7838]])
         """
-        from klump.sources.rates import transition_matrix, uniformized
+        from klump.sources.rates import transition_matrix, uniformize
 
         given, found_states = _unwrap(rates)
-        matrix = uniformized(given) if lag is None else transition_matrix(given, lag)
+        matrix = uniformize(given) if lag is None else transition_matrix(given, lag)
         return cls(matrix, found_states if states is None else states, **options)
 
 
 def as_chain(given: ChainLike) -> MarkovChain:
-    """Accept a chain, or anything that a chain can be built from."""
+    """Return a MarkovChain as it is, or build one from any other input of its constructor."""
     return given if isinstance(given, MarkovChain) else MarkovChain(given)
 
 
 def _restart_law(states: Sequence[Hashable], options: dict[str, Any]) -> NDArray[np.float64] | None:
-    """Where the restart that the caller asks for leads, or None."""
+    """Distribution of the restart in ``options``, or None."""
     if options.get("restart") is None:
         return None
     return connectivity.initial_distribution(options.get("initial"), states)
 
 
 def _unwrap(given: Any) -> tuple[Any, Sequence[Hashable] | None]:
-    """Find the matrix, and the names that come with it."""
+    """Matrix, and the state names that come with it or None."""
     if isinstance(given, MarkovChain):
         return given.transition_matrix, given.states if given.has_names else None
     if hasattr(given, "transition_matrix"):

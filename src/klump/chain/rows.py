@@ -1,8 +1,8 @@
-"""Row by row: how a chain is gone through that need not fit in memory, and how one is made.
+"""Out-of-core row blocks: iterate over the rows of a chain larger than memory, and build such a chain.
 
-The transitions of a chain that was read from a mapped folder stay in its files. What is as large as they are - the
-joint law, a chain with restarts, what a search works on - is then put in files too: unnamed ones in the same folder,
-which vanish with the arrays. Everybody else's arrays are in memory; the code is the same.
+The transitions of a chain read from a mapped folder are memory maps of its files. Derived arrays of that size (joint
+distribution, chain with restarts, tables of a search) are memory maps of temporary files in the same folder, which the
+operating system deletes with the arrays. Other chains are held in memory by the same code.
 """
 
 from __future__ import annotations
@@ -26,13 +26,16 @@ from klump.errors import FileFormatError
 
 Matrix: TypeAlias = NDArray[np.float64] | sparse.csr_array
 
-# A block has at most so many transitions, or one row, and at most so many rows.
-TRANSITIONS, ROWS = 2**18, 2**16
-_ZEROS = 2**20
+# Transitions per row block, 3 MB at 12 bytes each: a small part of any chain that is mapped. A longer row is one block.
+MAX_BLOCK_TRANSITIONS = 2**18
+# Rows per row block.
+MAX_BLOCK_ROWS = 2**16
+# Bytes of zeros per write where the file system cannot preallocate.
+_ZERO_CHUNK = 2**20
 
 
 def row_blocks(matrix: Matrix) -> Iterator[tuple[slice, Any]]:
-    """Cut a matrix into blocks of rows that are small beside a large chain.
+    """Iterate over blocks of consecutive rows of bounded size: the slice of rows, and a view of the matrix.
 
     Examples
     --------
@@ -42,17 +45,17 @@ def row_blocks(matrix: Matrix) -> Iterator[tuple[slice, Any]]:
     """
     n = matrix.shape[0]
     if not isinstance(matrix, sparse.csr_array):
-        size = max(1, TRANSITIONS // max(1, matrix.shape[1]))
+        size = max(1, MAX_BLOCK_TRANSITIONS // max(1, matrix.shape[1]))
         for begin in range(0, n, size):
             yield slice(begin, min(begin + size, n)), matrix[begin : begin + size]
         return
-    if matrix.nnz <= TRANSITIONS and n <= ROWS:
+    if matrix.nnz <= MAX_BLOCK_TRANSITIONS and n <= MAX_BLOCK_ROWS:
         yield slice(0, n), matrix
         return
     begin = 0
     while begin < n:
-        starts = matrix.indptr[begin : begin + ROWS + 1] - matrix.indptr[begin]
-        size = max(1, int(np.count_nonzero(starts <= TRANSITIONS)) - 1)
+        starts = matrix.indptr[begin : begin + MAX_BLOCK_ROWS + 1] - matrix.indptr[begin]
+        size = max(1, int(np.count_nonzero(starts <= MAX_BLOCK_TRANSITIONS)) - 1)
         end = begin + size
         first, last = int(matrix.indptr[begin]), int(matrix.indptr[end])
         parts = (matrix.data[first:last], matrix.indices[first:last], starts[: size + 1])
@@ -61,29 +64,29 @@ def row_blocks(matrix: Matrix) -> Iterator[tuple[slice, Any]]:
 
 
 def entries(matrix: Matrix) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.float64]]]:
-    """Rows, columns and values of the non-zero entries, block by block."""
+    """Row indices, column indices and values of the non-zero entries, per row block."""
     for rows, block in row_blocks(matrix):
         row, col, value = information.coordinates(block)
         yield row + rows.start, col, value
 
 
-def assembled(blocks: Iterable[sparse.csr_array], like: sparse.csr_array) -> sparse.csr_array:
-    """Put blocks of rows on top of each other, where the entries of another matrix are."""
+def stack_row_blocks(blocks: Iterable[sparse.csr_array], like: sparse.csr_array) -> sparse.csr_array:
+    """Stack row blocks to one CSR matrix, in memory or memory-mapped as the entries of ``like`` are."""
     folder = folder_of(like)
-    data, indices = GrowingArray(np.float64, folder), GrowingArray(like.indices.dtype, folder)
+    data, indices = ArrayBuilder(np.float64, folder), ArrayBuilder(like.indices.dtype, folder)
     lengths, width = [], 0
     for block in blocks:
         width = block.shape[1]
         data.append(block.data)
         indices.append(block.indices)
         lengths.append(np.diff(block.indptr))
-    ends = np.cumsum(np.concatenate([[0], *lengths]), dtype=np.int64)
-    parts = (data.array(), indices.array(), ends.astype(indices.dtype, copy=False))
-    return sparse.csr_array(parts, shape=(len(ends) - 1, width))
+    indptr = np.cumsum(np.concatenate([[0], *lengths]), dtype=np.int64)
+    parts = (data.array(), indices.array(), indptr.astype(indices.dtype, copy=False))
+    return sparse.csr_array(parts, shape=(len(indptr) - 1, width))
 
 
 def total(matrices: Iterable[sparse.csr_array]) -> sparse.csr_array:
-    """Sum of sparse matrices, at least one; small sums come first, so that no large one is often added to."""
+    """Sum of one or more sparse matrices; partial sums are merged while the later has at least half the entries."""
     sums: list[sparse.csr_array] = []
     for matrix in matrices:
         sums.append(matrix)
@@ -94,77 +97,77 @@ def total(matrices: Iterable[sparse.csr_array]) -> sparse.csr_array:
     return sums[0]
 
 
-def with_scaled_rows(matrix: sparse.csr_array, factor: NDArray[np.float64]) -> sparse.csr_array:
-    """Multiply each row by its factor; both matrices share the places of their entries."""
-    data = GrowingArray(np.float64, folder_of(matrix))
+def scale_csr_rows(matrix: sparse.csr_array, factor: NDArray[np.float64]) -> sparse.csr_array:
+    """Product diag(factor) matrix; the result shares the index arrays of ``matrix``."""
+    data = ArrayBuilder(np.float64, folder_of(matrix))
     for rows, block in row_blocks(matrix):
         data.append(block.data * np.repeat(factor[rows], np.diff(block.indptr)))
     return sparse.csr_array((data.array(), matrix.indices, matrix.indptr), shape=matrix.shape)
 
 
 def folder_of(entries: sparse.csr_array | NDArray[Any]) -> Path | None:
-    """Folder of the file that an array, or the entries of a matrix, are in; None if they are in memory."""
+    """Folder of the memory-mapped file behind an array or the entries of a matrix; None if they are in memory."""
     holder: Any = entries if isinstance(entries, np.ndarray) else entries.data
     while holder is not None:
         if isinstance(holder, np.memmap):
             return None if holder.filename is None else Path(holder.filename).parent
-        if isinstance(holder, _Unnamed):
+        if isinstance(holder, _TemporaryMap):
             return holder.folder
         holder = holder.obj if isinstance(holder, memoryview) else getattr(holder, "base", None)
     return None
 
 
-class _Unnamed(mmap.mmap):
-    """The contents of a file without a name, and the folder whose disk it is on."""
+class _TemporaryMap(mmap.mmap):
+    """Memory map of a temporary file, with the folder that the file was created in."""
 
     folder: Path
 
 
-class GrowingArray:
-    """An array that is put together piece by piece, in memory or in an unnamed file in a folder.
+class ArrayBuilder:
+    """Append-only 1-D array, in memory or in a temporary file in ``folder``.
 
     Examples
     --------
-    >>> pile = GrowingArray(np.int32, getfixture("tmp_path"))
-    >>> pile.append(np.array([1, 2]))
-    >>> pile.append(np.array([3]))
-    >>> pile.array()
+    >>> builder = ArrayBuilder(np.int32, getfixture("tmp_path"))
+    >>> builder.append(np.array([1, 2]))
+    >>> builder.append(np.array([3]))
+    >>> builder.array()
     array([1, 2, 3], dtype=int32)
     """
 
     def __init__(self, dtype: DTypeLike, folder: Path | None) -> None:
         self.dtype = np.dtype(dtype)
         self._folder = folder
-        self._pieces: list[NDArray[Any]] = []
-        self._file: IO[bytes] | None = None if folder is None else _unnamed_file(folder)
-        self._size = 0
+        self._chunks: list[NDArray[Any]] = []
+        self._file: IO[bytes] | None = None if folder is None else _temporary_file(folder)
+        self._n_bytes = 0
 
-    def append(self, piece: NDArray[Any]) -> None:
-        """Put a piece behind the others."""
-        piece = piece.astype(self.dtype, copy=False)
+    def append(self, chunk: NDArray[Any]) -> None:
+        """Append a chunk."""
+        chunk = chunk.astype(self.dtype, copy=False)
         if self._file is None:
-            self._pieces.append(piece)
+            self._chunks.append(chunk)
             return
         assert self._folder is not None
-        self._size += piece.nbytes
-        with _room_beside(self._folder):
-            self._file.write(np.ascontiguousarray(piece).data)
+        self._n_bytes += chunk.nbytes
+        with _report_disk_errors(self._folder):
+            self._file.write(np.ascontiguousarray(chunk).data)
             self._file.flush()
 
     def array(self) -> NDArray[Any]:
-        """All pieces as one array."""
-        if self._file is None or not self._size:
-            pieces = self._pieces or [np.zeros(0, self.dtype)]
-            return pieces[0] if len(pieces) == 1 else np.concatenate(pieces)
+        """Concatenation of the chunks; closes the file, which its memory map keeps alive."""
+        if self._file is None or not self._n_bytes:
+            chunks = self._chunks or [np.zeros(0, self.dtype)]
+            return chunks[0] if len(chunks) == 1 else np.concatenate(chunks)
         assert self._folder is not None
         with self._file:
-            return _contents(self._file, self._folder, self._size, self.dtype)
+            return _map_file(self._file, self._folder, self._n_bytes, self.dtype)
 
 
 def empty_array(shape: int | tuple[int, ...], dtype: DTypeLike, folder: Path | None) -> NDArray[Any]:
-    """Make an array to be filled, in memory or in an unnamed file in a folder.
+    """Uninitialised array, in memory or memory-mapped to a temporary file in ``folder``.
 
-    Its place on the disk is taken at once: when none is left it is too late to say so.
+    The file is preallocated: a disk that fills up later would end the process with SIGBUS instead of an exception.
 
     Examples
     --------
@@ -173,46 +176,46 @@ def empty_array(shape: int | tuple[int, ...], dtype: DTypeLike, folder: Path | N
     >>> array.sum()
     np.int64(42)
     """
-    size = math.prod(np.atleast_1d(shape).tolist()) * np.dtype(dtype).itemsize
-    if folder is None or not size:
+    n_bytes = math.prod(np.atleast_1d(shape).tolist()) * np.dtype(dtype).itemsize
+    if folder is None or not n_bytes:
         return np.empty(shape, dtype)
-    with _unnamed_file(folder) as file:
-        with _room_beside(folder):
-            _lengthen(file, size)
-        return _contents(file, folder, size, dtype).reshape(shape)
+    with _temporary_file(folder) as file:
+        with _report_disk_errors(folder):
+            _preallocate(file, n_bytes)
+        return _map_file(file, folder, n_bytes, dtype).reshape(shape)
 
 
-def _contents(file: IO[bytes], folder: Path, size: int, dtype: DTypeLike) -> NDArray[Any]:
-    held = _Unnamed(file.fileno(), size)
-    held.folder = folder
-    return np.frombuffer(held, dtype=dtype)
+def _map_file(file: IO[bytes], folder: Path, n_bytes: int, dtype: DTypeLike) -> NDArray[Any]:
+    buffer = _TemporaryMap(file.fileno(), n_bytes)
+    buffer.folder = folder
+    return np.frombuffer(buffer, dtype=dtype)
 
 
-def _lengthen(file: IO[bytes], size: int) -> None:
+def _preallocate(file: IO[bytes], n_bytes: int) -> None:
     try:
-        os.posix_fallocate(file.fileno(), 0, size)
+        os.posix_fallocate(file.fileno(), 0, n_bytes)
     except (AttributeError, OSError) as error:
         if isinstance(error, OSError) and error.errno not in (errno.EOPNOTSUPP, errno.EINVAL):
             raise
-        # A system, or a disk, that cannot set space aside.
-        for start in range(0, size, _ZEROS):
-            file.write(bytes(min(_ZEROS, size - start)))
+        # No posix_fallocate on this platform or file system.
+        for start in range(0, n_bytes, _ZERO_CHUNK):
+            file.write(bytes(min(_ZERO_CHUNK, n_bytes - start)))
         file.flush()
 
 
 @contextmanager
-def _room_beside(folder: Path) -> Iterator[None]:
+def _report_disk_errors(folder: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
         raise FileFormatError(
-            f"{folder}: what belongs to this chain cannot be kept beside it: {error.strerror}; "
+            f"{folder}: cannot write a temporary file in the folder of the mapped chain: {error.strerror}; "
             "free some space on its disk"
         ) from error
 
 
-def _unnamed_file(folder: Path) -> IO[bytes]:
+def _temporary_file(folder: Path) -> IO[bytes]:
     try:
         return tempfile.TemporaryFile(dir=folder)
-    except OSError:  # a folder that may only be read
+    except OSError:  # read-only folder
         return tempfile.TemporaryFile()

@@ -1,4 +1,4 @@
-"""Checks that a matrix is a transition matrix, once, where it enters."""
+"""Validation of transition matrices, state names and stationary distributions."""
 
 from __future__ import annotations
 
@@ -13,13 +13,14 @@ from klump.chain.rows import Matrix as Matrix
 from klump.chain.rows import row_blocks
 from klump.errors import InvalidChainError
 
-# Sums off by at most this are rounding of the input's own precision and are corrected silently.
+# Largest |row sum - 1| that is taken for rounding of the input's precision and corrected silently, per precision.
 _TOLERANCE = {"double": 1e-8, "single": 1e-5}
-_EXACT = 1e-12
+# Largest |row sum - 1| that is left as it is: float64 rounding of a sum of some thousand terms.
+_ROUNDING = 1e-12
 
 
 def square_matrix(given: Any, what: str = "transition matrix") -> tuple[Matrix, str]:
-    """Copy a square array-like to float64 (dense, or CSR without stored zeros); tell its precision."""
+    """Copy of a square array-like in float64 (dense, or CSR without stored zeros), and the precision of the input."""
     matrix = _copy(given, what)
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
         raise InvalidChainError(f"the {what} must be square, but its shape is {tuple(matrix.shape)}")
@@ -46,11 +47,11 @@ def _sparse_copy(given: Any, what: str) -> sparse.csr_array:
         raise InvalidChainError(f"the {what} has complex entries; take its real part first")
     matrix = sparse.csr_array(given, dtype=np.float64, copy=True)
     matrix.sum_duplicates()
-    return compact(matrix)
+    return downcast_indices(matrix)
 
 
-def compact(matrix: sparse.csr_array) -> sparse.csr_array:
-    """Number the places of a sparse matrix with 32 bits wherever that is enough."""
+def downcast_indices(matrix: sparse.csr_array) -> sparse.csr_array:
+    """Convert the index arrays of a sparse matrix to int32 in place, where int32 can hold them."""
     if max(matrix.shape[0], matrix.nnz) < 2**31 - 1:
         matrix.indices = matrix.indices.astype(np.int32, copy=False)
         matrix.indptr = matrix.indptr.astype(np.int32, copy=False)
@@ -72,21 +73,21 @@ def _dense_copy(given: Any, what: str) -> NDArray[np.float64]:
 
 def _require_non_negative(matrix: Matrix, what: str, first_row: int = 0) -> None:
     values = matrix.data if isinstance(matrix, sparse.csr_array) else matrix.ravel()
-    for bad, complaint in (
+    for bad, rule in (
         (~np.isfinite(values), "every entry must be a finite number"),
         (values < 0, "probabilities cannot be negative"),
     ):
         position = np.flatnonzero(bad)
         if position.size:
-            row, col = _place(matrix, int(position[0]))
+            row, col = _coordinates(matrix, int(position[0]))
             more = f" (and {position.size - 1} more)" if position.size > 1 else ""
             value = float(values[position[0]])
             raise InvalidChainError(
-                f"the {what} has {value} at row {first_row + row}, column {col}{more}: {complaint}"
+                f"the {what} has {value} at row {first_row + row}, column {col}{more}: {rule}"
             )
 
 
-def _place(matrix: Matrix, position: int) -> tuple[int, int]:
+def _coordinates(matrix: Matrix, position: int) -> tuple[int, int]:
     if isinstance(matrix, sparse.csr_array):
         row = int(np.searchsorted(matrix.indptr, position, side="right")) - 1
         return row, int(matrix.indices[position])
@@ -95,13 +96,13 @@ def _place(matrix: Matrix, position: int) -> tuple[int, int]:
 
 
 def row_sums(matrix: Matrix) -> NDArray[np.float64]:
-    """Sums of the rows of a dense or sparse matrix, as a plain vector."""
+    """Row sums of a dense or sparse matrix, as a 1-D array."""
     with np.errstate(over="ignore"):  # an infinite sum is reported like any other that is not 1
         return np.asarray(matrix.sum(axis=1), dtype=np.float64).ravel()
 
 
 def scale_rows(matrix: Matrix, factor: NDArray[np.float64]) -> Matrix:
-    """Multiply each row by its factor; sparse stays sparse."""
+    """Product diag(factor) matrix; sparse stays sparse."""
     if isinstance(matrix, sparse.csr_array):
         scaled = matrix.copy()
         scaled.data *= np.repeat(factor, np.diff(matrix.indptr))
@@ -109,7 +110,7 @@ def scale_rows(matrix: Matrix, factor: NDArray[np.float64]) -> Matrix:
     return np.asarray(matrix * factor[:, None])
 
 
-def _divided_rows(matrix: Matrix, divisor: NDArray[np.float64]) -> Matrix:
+def _divide_rows(matrix: Matrix, divisor: NDArray[np.float64]) -> Matrix:
     if isinstance(matrix, sparse.csr_array):
         divided = matrix.copy()
         divided.data /= np.repeat(divisor, np.diff(matrix.indptr))
@@ -117,9 +118,9 @@ def _divided_rows(matrix: Matrix, divisor: NDArray[np.float64]) -> Matrix:
     return np.asarray(matrix / divisor[:, None])
 
 
-def normalized_rows(matrix: Matrix, what: str = "transition matrix", first_row: int = 0) -> Matrix:
+def normalize_rows(matrix: Matrix, what: str = "transition matrix", first_row: int = 0) -> Matrix:
     """Divide every row by its sum; an all-zero row is an error that names it."""
-    # Powers of two first, which is exact, so that sums of tiny or huge weights neither vanish nor overflow.
+    # Scaling by powers of two is exact, and keeps row sums of tiny or huge weights from underflow and overflow.
     if isinstance(matrix, sparse.csr_array):
         largest = np.asarray(matrix.max(axis=1).todense()).ravel()
     else:
@@ -128,7 +129,7 @@ def normalized_rows(matrix: Matrix, what: str = "transition matrix", first_row: 
     if empty.size:
         more = f" ({empty.size} such rows)" if empty.size > 1 else ""
         raise InvalidChainError(
-            f"row {first_row + int(empty[0])} of the {what} is all zero{more}: a state needs a way on; "
+            f"row {first_row + int(empty[0])} of the {what} is all zero{more}: a state needs a transition; "
             "drop it, or give it a self-transition"
         )
     with np.errstate(over="ignore"):
@@ -138,22 +139,22 @@ def normalized_rows(matrix: Matrix, what: str = "transition matrix", first_row: 
             f"row {first_row + int(np.argmax(inverse))} of the {what} holds only denormal weights; rescale it"
         )
     scaled = scale_rows(matrix, inverse)
-    normalized = _divided_rows(scaled, row_sums(scaled))
+    normalized = _divide_rows(scaled, row_sums(scaled))
     if isinstance(normalized, sparse.csr_array):
-        normalized.eliminate_zeros()  # weights that are nothing beside the largest of their row
+        normalized.eliminate_zeros()  # weights that underflow relative to the largest of their row
     return normalized
 
 
 def transition_matrix(given: Any, *, normalize: bool = False) -> Matrix:
-    """Validate a transition matrix and return klump's own copy of it."""
+    """Validate a transition matrix and return a copy."""
     matrix, precision = square_matrix(given)
-    return _stochastic(matrix, precision, normalize=normalize)
+    return _make_stochastic(matrix, precision, normalize=normalize)
 
 
 def transition_rows(
     given: Any, n_states: int, first_row: int, *, normalize: bool = False
 ) -> sparse.csr_array:
-    """Validate some rows of a transition matrix, and return klump's own copy of them, sparse."""
+    """Validate a row block of a transition matrix, and return a copy in CSR format."""
     what = "transition matrix"
     rows = _copy(given, what)
     if rows.ndim != 2 or rows.shape[1] != n_states:
@@ -161,34 +162,36 @@ def transition_rows(
             f"the rows from {first_row} on have shape {tuple(rows.shape)}, but a row of this {what} has {n_states} "
             "entries"
         )
-    rows = compact(sparse.csr_array(rows))
+    rows = downcast_indices(sparse.csr_array(rows))
     _require_non_negative(rows, what, first_row)
     rows.eliminate_zeros()
-    return sparse.csr_array(_stochastic(rows, _precision(given), normalize=normalize, first_row=first_row))
+    return sparse.csr_array(
+        _make_stochastic(rows, _precision(given), normalize=normalize, first_row=first_row)
+    )
 
 
-def _stochastic(matrix: Matrix, precision: str, *, normalize: bool, first_row: int = 0) -> Matrix:
-    """Let every row sum to 1, if that is asked for or a matter of rounding; it is an error otherwise."""
+def _make_stochastic(matrix: Matrix, precision: str, *, normalize: bool, first_row: int = 0) -> Matrix:
+    """Divide rows by their sums if ``normalize``, or if they differ from 1 by rounding only; else raise."""
     if normalize:
-        return normalized_rows(matrix, first_row=first_row)
+        return normalize_rows(matrix, first_row=first_row)
     sums = row_sums(matrix)
     error = np.abs(sums - 1.0)
     if not (error <= _TOLERANCE[precision]).all():
         raise InvalidChainError(_row_sum_message(matrix, sums, error > _TOLERANCE[precision], first_row))
-    if (error > _EXACT).any():
-        return _divided_rows(matrix, sums)
+    if (error > _ROUNDING).any():
+        return _divide_rows(matrix, sums)
     return matrix
 
 
-def require_as_kept(matrix: sparse.csr_array) -> None:
-    """Check, without a copy, that a sparse matrix is a transition matrix in the form in which klump keeps it.
+def require_canonical_form(matrix: sparse.csr_array) -> None:
+    """Check, without a copy, that a CSR matrix is stochastic and in SciPy's canonical format.
 
-    That is: columns in increasing order, none twice, no stored zeros, and rows that sum to 1 up to rounding.
+    That is: columns strictly increasing within each row, no stored zeros, and row sums of 1 up to rounding.
     """
     n = matrix.shape[0]
-    ends = matrix.indptr
-    if ends[0] != 0 or ends[-1] != len(matrix.data) or (np.diff(ends) < 1).any():
-        raise InvalidChainError("the ends of its rows are not in order, or a row is empty")
+    indptr = matrix.indptr
+    if indptr[0] != 0 or indptr[-1] != len(matrix.data) or (np.diff(indptr) < 1).any():
+        raise InvalidChainError("its index pointer is not increasing, or a row is empty")
     for rows, block in row_blocks(matrix):
         column, value = block.indices, block.data
         inside = np.ones(len(column), dtype=bool)
@@ -198,7 +201,7 @@ def require_as_kept(matrix: sparse.csr_array) -> None:
         if not (np.isfinite(value) & (value > 0.0)).all():
             raise InvalidChainError(f"a probability in rows {rows.start} to {rows.stop - 1} is not positive")
         error = np.abs(row_sums(block) - 1.0)
-        if error.max() > _EXACT:
+        if error.max() > _ROUNDING:
             raise InvalidChainError(f"row {rows.start + int(np.argmax(error))} does not sum to 1")
 
 
@@ -216,9 +219,9 @@ def _row_sum_message(
 
 
 def state_names(states: Iterable[Hashable], n: int) -> tuple[Hashable, ...]:
-    """Validate state names: hashable, one for each state, none twice."""
+    """Validate state names: hashable, unique, one per state."""
     if not isinstance(states, Iterable):
-        raise InvalidChainError(f"states={states!r} must be the names of the states, one for each")
+        raise InvalidChainError(f"states={states!r} must be the names of the states, one per state")
     names = tuple(states.tolist()) if isinstance(states, np.ndarray) else tuple(states)
     if len(names) != n:
         raise InvalidChainError(f"states has {len(names)} names, but the chain has {n} states")
@@ -235,8 +238,8 @@ def state_names(states: Iterable[Hashable], n: int) -> tuple[Hashable, ...]:
     return names
 
 
-def supplied_distribution(given: Any, matrix: Matrix) -> NDArray[np.float64]:
-    """Check a stationary distribution that the caller brought along."""
+def check_stationary_distribution(given: Any, matrix: Matrix) -> NDArray[np.float64]:
+    """Validate a stationary distribution that the caller supplied, and return a copy."""
     try:
         mu = np.array(given, dtype=np.float64)
     except (TypeError, ValueError) as error:
@@ -251,7 +254,7 @@ def supplied_distribution(given: Any, matrix: Matrix) -> NDArray[np.float64]:
         )
     if abs(mu.sum() - 1.0) > 1e-8:
         raise InvalidChainError(f"stationary_distribution sums to {mu.sum():.12g} instead of 1")
-    if abs(mu.sum() - 1.0) > _EXACT:  # a law that klump wrote comes back as it was
+    if abs(mu.sum() - 1.0) > _ROUNDING:  # else bit for bit, so that files round-trip
         mu /= mu.sum()
     flow = np.abs(mu @ matrix - mu)
     if flow.sum() > 1e-8:

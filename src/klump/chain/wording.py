@@ -1,4 +1,4 @@
-"""How states and numbers of things are written wherever klump writes text."""
+"""Formatting of state names and counts in messages and reports."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Hashable
 
 
 def shown(state: Hashable) -> str:
-    """Write a state's name so that it can be told from its neighbours.
+    """Format a state name, quoted if it is empty, not printable or has white space.
 
     >>> shown("a"), shown(" "), shown(7), shown("")
     ('a', "' '", '7', "''")
@@ -16,7 +16,7 @@ def shown(state: Hashable) -> str:
 
 
 def counted(number: int, thing: str, plural: str = "s") -> str:
-    """Write a number of things.
+    """Format a count with its noun, in the singular or plural.
 
     >>> counted(1, "state"), counted(0, "state"), counted(2, "class", "es")
     ('1 state', '0 states', '2 classes')

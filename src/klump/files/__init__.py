@@ -1,4 +1,4 @@
-"""Files to chains and chains to files; the suffix of a file says what it is."""
+"""Read and write chains; the suffix of a file selects its format."""
 
 from klump.files.reading import read_chain
 from klump.files.writing import write_chain, write_mapped

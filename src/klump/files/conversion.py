@@ -1,4 +1,4 @@
-"""From one file to another."""
+"""Conversion of chain files between formats."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from klump.chain import MarkovChain
 from klump.chain.rows import row_blocks
 from klump.errors import FileFormatError
 from klump.files import mapped, npz
-from klump.files.reading import built, named, read_chain, readable
+from klump.files.reading import build_chain, prefix_errors, read_chain, translate_read_errors
 from klump.files.registry import format_of
-from klump.files.writing import writable, write_chain
+from klump.files.writing import translate_write_errors, write_chain
 
 
 def convert_chain(
@@ -32,21 +32,21 @@ def convert_chain(
 ) -> MarkovChain:
     r"""Read a chain, write it to another file, and return it.
 
-    A sparse matrix that ``scipy.sparse.save_npz(..., compressed=False)`` or klump wrote goes to a mapped folder block
-    by block, and so does a chain that is mapped already: they need not fit in memory. Everything else has to.
+    Two kinds of source are converted to a mapped folder by row blocks and need not fit in memory: CSR matrices written
+    by ``scipy.sparse.save_npz(..., compressed=False)`` or klump, and mapped folders. All others are read to memory.
 
     Parameters
     ----------
     source
         A file as for :func:`klump.read_chain`.
     target
-        A file as for :func:`klump.write_chain`; what is there is replaced.
+        A file as for :func:`klump.write_chain`; an existing file is replaced.
     normalize, restrict, restart, initial
-        What is done with the chain, as for :func:`klump.read_chain`.
+        As for :func:`klump.read_chain`.
     mmap
         Write a mapped folder, whatever its name.
     stationary
-        Solve for the stationary law, so that a mapped folder keeps it.
+        Solve for the stationary distribution, so that a mapped folder stores it.
 
     Examples
     --------
@@ -58,48 +58,48 @@ def convert_chain(
     ['chain.json', 'data.npy', 'indices.npy', 'indptr.npy', 'stationary.npy']
     """
     options: dict[str, Any] = {"restrict": restrict, "restart": restart, "initial": initial}
-    with named(target):
+    with prefix_errors(target):
         to_folder = mmap or format_of(Path(target)) is mapped
         if to_folder:
-            mapped.require_free(Path(target))
+            mapped.require_replaceable(Path(target))
     if not to_folder:
         chain = read_chain(source, normalize=normalize, **options)
         write_chain(chain, target)
         return chain
-    found = _mapped_archive(source)
+    found = _map_archive(source)
     if found is None:
         chain = read_chain(source, normalize=normalize, **options)
-    with writable(target), mapped.put_in_place(Path(target)) as folder, named(source):
+    with translate_write_errors(target), mapped.staging_folder(Path(target)) as folder, prefix_errors(source):
         if found is not None:
             matrix, states = found
-            mapped.write_blocks(folder, _checked_blocks(matrix), states=states, normalize=normalize)
-            chain = built(mapped.read(folder, add_up=False), **options)
+            mapped.write_blocks(folder, _check_blocks(matrix), states=states, normalize=normalize)
+            chain = build_chain(mapped.read(folder, add_up=False), **options)
         if stationary:
             _ = chain.stationary_distribution
         if found is None or chain.applied:
             mapped.write(chain, folder)
         elif stationary:
-            mapped.write_law(folder, chain.stationary_distribution)
+            mapped.write_stationary(folder, chain.stationary_distribution)
     return chain
 
 
-def _mapped_archive(
+def _map_archive(
     source: str | os.PathLike[str],
 ) -> tuple[sparse.csr_array, Sequence[Hashable] | None] | None:
-    """Sparse matrix in an archive, mapped, and the names of its states, if there is such."""
+    """Memory-mapped CSR matrix of an ``.npz`` archive and its state names; None for all other sources."""
     path = Path(source)
-    with named(source), readable(path):
-        return npz.mapped_matrix(path) if format_of(path) is npz else None
+    with prefix_errors(source), translate_read_errors(path):
+        return npz.map_matrix(path) if format_of(path) is npz else None
 
 
-def _checked_blocks(matrix: sparse.csr_array) -> Iterator[sparse.csr_array]:
-    """Blocks of rows of a matrix that somebody else has written."""
+def _check_blocks(matrix: sparse.csr_array) -> Iterator[sparse.csr_array]:
+    """Row blocks of an unvalidated CSR matrix, with index arrays checked."""
     damaged = "its sparse matrix is damaged"
     if matrix.indptr[0] != 0 or matrix.indptr[-1] > len(matrix.data) or (np.diff(matrix.indptr) < 0).any():
-        raise FileFormatError(f"{damaged}: the ends of its rows are not in order")
+        raise FileFormatError(f"{damaged}: its index pointer is not increasing")
     for _, block in row_blocks(matrix):
         try:
-            # Indices out of range would be followed blindly by compiled code later on.
+            # SciPy's and numba's compiled loops do no bounds checks.
             block.check_format(full_check=True)
         except ValueError as error:
             raise FileFormatError(f"{damaged}: {error}") from error

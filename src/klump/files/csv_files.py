@@ -1,17 +1,16 @@
-"""``.csv`` and ``.tsv``: a square matrix of numbers, or one transition a line.
+"""``.csv`` and ``.tsv``: a square matrix of numbers, or one transition per line.
 
 Transitions
     The header names the three columns, in any order: ``from``, ``to`` and one of ``weight``, ``count`` or
-    ``probability``. States stand in the order in which they first occur as ``from``, then those that only
+    ``probability``. States are in order of their first occurrence as ``from``, then those that only
     occur as ``to``. The chain is sparse.
 Matrix
-    A first row in which some cell is not a number holds the names of the states; so does a first column that
-    makes the rows one longer than there are states. The chain is dense.
+    A first row with a cell that is not a number is a header of state names; the first column holds state names if
+    the n rows have n + 1 fields. The chain is dense.
 
-Fields with commas or quotation marks are quoted, as in every CSV file, and blanks belong to the name. Names
+Fields with delimiters or quotation marks are quoted as in RFC 4180, and white space belongs to the name. Names
 that are all integers become integers, and then the states of a list of transitions are in numeric order.
-Lines that start with ``#`` are comments if they stand before everything else; further down, ``#`` may be a
-state.
+Lines that start with ``#`` are comments if they precede the first record; later, ``#`` may be a state.
 """
 
 from __future__ import annotations
@@ -38,13 +37,15 @@ from klump.files.registry import Contents
 if TYPE_CHECKING:
     from klump.chain import MarkovChain
 
+# Names of the column of weights.
 _WEIGHTS = {"weight", "count", "probability"}
+# Canonical decimal integers: no leading zeros or plus sign, so that str(int(name)) == name.
 _INTEGER = re.compile(r"0|-?[1-9][0-9]*")
 
 
 def read(path: Path, *, add_up: bool) -> Contents:
-    """Read a matrix or a list of transitions, whichever the first row announces."""
-    with _opened(path, "rt") as stream:
+    """Read a list of transitions if the header has ``from`` and ``to``, else a matrix."""
+    with _open_text(path, "rt") as stream:
         table = _Table(stream, _delimiter(path))
         first = next(iter(table), None)
         if first is None:
@@ -60,11 +61,11 @@ def read(path: Path, *, add_up: bool) -> Contents:
 
 
 def write(chain: MarkovChain, path: Path) -> None:
-    """Write a sparse chain as transitions and a dense one as a matrix; numbers come back the same."""
+    """Write a sparse chain as transitions and a dense one as a matrix; floats round-trip exactly."""
     names = [str(name) for name in chain.states]
     if len(set(names)) < len(names):
         raise FileFormatError("two state names are the same when written as text; write an .npz file instead")
-    with _opened(path, "wt") as stream:
+    with _open_text(path, "wt") as stream:
         writer = csv.writer(stream, delimiter=_delimiter(path), lineterminator="\n")
         matrix: Any = chain.transition_matrix
         if chain.is_sparse:
@@ -85,7 +86,7 @@ def _delimiter(path: Path) -> str:
 
 
 @contextmanager
-def _opened(path: Path, mode: str) -> Iterator[TextIO]:
+def _open_text(path: Path, mode: str) -> Iterator[TextIO]:
     # newline="" leaves line breaks inside quoted names to the csv module.
     encoding = "utf-8-sig" if mode == "rt" else "utf-8"
     opener: Any = gzip.open if path.suffix.lower() == ".gz" else open
@@ -94,15 +95,15 @@ def _opened(path: Path, mode: str) -> Iterator[TextIO]:
 
 
 class _Table:
-    """The records of a CSV file, without blank lines and leading comments; knows its line."""
+    """Records of a CSV file, without blank lines and leading comments, with the current line number."""
 
     def __init__(self, stream: TextIO, delimiter: str) -> None:
         self._comments = 0
-        self._reader = csv.reader(self._after_comments(stream), delimiter=delimiter, strict=True)
+        self._reader = csv.reader(self._skip_comments(stream), delimiter=delimiter, strict=True)
 
     @property
     def line(self) -> int:
-        """Number of the line at which the current record ends."""
+        """Line number of the end of the current record."""
         return self._comments + self._reader.line_num
 
     def __iter__(self) -> Iterator[list[str]]:
@@ -113,7 +114,7 @@ class _Table:
                 f"line {self.line}: {error}; quote a field that has a quotation mark, and double the mark"
             ) from error
 
-    def _after_comments(self, stream: TextIO) -> Iterator[str]:
+    def _skip_comments(self, stream: TextIO) -> Iterator[str]:
         for line in stream:
             if line.startswith("#") or not line.strip():
                 self._comments += 1
@@ -131,35 +132,37 @@ def _read_transitions(columns: list[str], table: _Table, *, add_up: bool) -> Con
         )
     source_at, target_at, weight_at = (columns.index(name) for name in ("from", "to", weights[0]))
     number: dict[str, int] = {}
-    # Arrays and not lists: ten million transitions fit into 320 MB.
+    # array.array, not lists: 32 bytes per transition.
     source, target, weight, lines = array("q"), array("q"), array("d"), array("q")
     for record in table:
         if len(record) != 3:
-            raise _ragged(record, 3, table.line)
+            raise _width_error(record, 3, table.line)
         source.append(number.setdefault(record[source_at], len(number)))
         target.append(number.setdefault(record[target_at], len(number)))
         try:
             weight.append(float(record[weight_at]))
         except ValueError:
-            raise _not_a_weight(record[weight_at], table.line, weights[0]) from None
+            raise _weight_error(record[weight_at], table.line, weights[0]) from None
         lines.append(table.line)
     if not lines:
         raise FileFormatError("there is no transition below the header")
     data = np.array(weight)
     wrong = np.flatnonzero(~(np.isfinite(data) & (data >= 0)))
     if wrong.size:
-        raise _not_a_weight(weight[wrong[0]], lines[wrong[0]], weights[0])
+        raise _weight_error(weight[wrong[0]], lines[wrong[0]], weights[0])
     rows, cols = np.array(source), np.array(target)
     if not add_up:
-        _require_no_repetition(rows, cols, list(number), lines)
-    names, rank = _ordered(list(number), rows)
+        _require_no_duplicates(rows, cols, list(number), lines)
+    names, rank = _order_states(list(number), rows)
     shape = (len(names), len(names))
-    return Contents(sparse.csr_array((data, (rank[rows], rank[cols])), shape=shape), _unless_default(names))
+    return Contents(
+        sparse.csr_array((data, (rank[rows], rank[cols])), shape=shape), _drop_default_names(names)
+    )
 
 
-def _ordered(names: list[str], rows: NDArray[Any]) -> tuple[Sequence[Hashable], NDArray[np.intp]]:
-    """Put names, numbered by their first occurrence anywhere, into the order of the states."""
-    values = _integers(names)
+def _order_states(names: list[str], rows: NDArray[Any]) -> tuple[Sequence[Hashable], NDArray[np.intp]]:
+    """State names in the order of the chain, and the rank of each name of ``names`` in it."""
+    values = _parse_integers(names)
     if values is not None:
         order = np.array(sorted(range(len(values)), key=values.__getitem__))
     else:
@@ -172,10 +175,10 @@ def _ordered(names: list[str], rows: NDArray[Any]) -> tuple[Sequence[Hashable], 
     return [chosen[i] for i in order.tolist()], rank
 
 
-def _require_no_repetition(
+def _require_no_duplicates(
     rows: NDArray[Any], cols: NDArray[Any], names: list[str], lines: Sequence[int]
 ) -> None:
-    """Complain about the first transition that was given before."""
+    """Raise for the first transition that occurs twice."""
     key = rows * np.int64(len(names)) + cols
     order = np.argsort(key, kind="stable")
     repeated = np.flatnonzero(key[order][1:] == key[order][:-1])
@@ -190,20 +193,24 @@ def _require_no_repetition(
 
 
 def _read_matrix(first: list[str], table: _Table) -> Contents:
-    header = first if any(_number(cell) is None for cell in first) else None
+    header = first if any(_parse_number(cell) is None for cell in first) else None
     header_line = table.line
     leading, lines = [], []
     rows: list[NDArray[np.float64]] = []
     for record in table if header else chained([first], table):
         if rows and len(record) != len(rows[0]) + 1:
-            raise _ragged(record, len(rows[0]) + 1, table.line)
+            raise _width_error(record, len(rows[0]) + 1, table.line)
         leading.append(record[0])
-        rows.append(_numbers(record[1:], table.line, 2))
+        rows.append(_parse_weights(record[1:], table.line, 2))
         lines.append(table.line)
-    if header and len(rows) == len(header) - 2 and all(_number(cell) is not None for cell in header[1:]):
-        # Only the first cell is text, and with this row the matrix is square: its name, not a header.
+    if (
+        header
+        and len(rows) == len(header) - 2
+        and all(_parse_number(cell) is not None for cell in header[1:])
+    ):
+        # Only the first cell is text, and the matrix is square with this row: a row with its name, not a header.
         leading.insert(0, header[0])
-        rows.insert(0, _numbers(header[1:], header_line, 2))
+        rows.insert(0, _parse_weights(header[1:], header_line, 2))
         lines.insert(0, header_line)
         header = None
     if not rows:
@@ -211,23 +218,23 @@ def _read_matrix(first: list[str], table: _Table) -> Contents:
     width = len(rows[0]) + 1
     matrix = np.array(rows).reshape(len(rows), width - 1)
     names = header
-    if width == len(rows) + 1 and (header or any(_number(cell) is None for cell in leading)):
+    if width == len(rows) + 1 and (header or any(_parse_number(cell) is None for cell in leading)):
         names = leading
         if header:
             _require_same_names(header, leading, header_line, lines)
     else:
-        column = [_numbers([cell], line, 1) for cell, line in zip(leading, lines, strict=True)]
+        column = [_parse_weights([cell], line, 1) for cell, line in zip(leading, lines, strict=True)]
         matrix = np.hstack([np.array(column), matrix])
         if header and not len(header) == matrix.shape[0] == matrix.shape[1]:
             raise FileFormatError(
                 f"line {header_line} names {len(header)} states, but {len(rows)} rows of {width} follow: "
                 "a transition matrix is square"
             )
-    return Contents(matrix, None if names is None else _unless_default(_integers(names) or names))
+    return Contents(matrix, None if names is None else _drop_default_names(_parse_integers(names) or names))
 
 
 def _require_same_names(header: list[str], leading: list[str], header_line: int, lines: list[int]) -> None:
-    # Some programs leave out the cell above the first column.
+    # Some programs omit the header cell of the index column.
     across = header[len(header) - len(leading) :]
     if len(header) - len(leading) not in (0, 1):
         raise FileFormatError(
@@ -241,46 +248,46 @@ def _require_same_names(header: list[str], leading: list[str], header_line: int,
             )
 
 
-def _numbers(cells: list[str], line: int, first_column: int) -> NDArray[np.float64]:
-    """Turn the cells of a row into numbers that can be weights; name the place of one that cannot."""
+def _parse_weights(cells: list[str], line: int, first_column: int) -> NDArray[np.float64]:
+    """Parse cells as finite, non-negative floats; the error names line and column."""
     try:
         values = np.array([float(cell) for cell in cells])
-    except ValueError:
-        values = np.array([np.nan if _number(cell) is None else float(cell) for cell in cells])
+    except ValueError:  # NaN marks the cells that are not numbers
+        values = np.array([np.nan if _parse_number(cell) is None else float(cell) for cell in cells])
     wrong = np.flatnonzero(~(np.isfinite(values) & (values >= 0)))
     if wrong.size:
         position = int(wrong[0])
-        raise _not_a_weight(cells[position], line, position + first_column)
+        raise _weight_error(cells[position], line, position + first_column)
     return values
 
 
-def _number(cell: str) -> float | None:
+def _parse_number(cell: str) -> float | None:
     try:
         return float(cell)
     except ValueError:
         return None
 
 
-def _not_a_weight(given: str | float, line: int, column: str | int) -> FileFormatError:
-    value = _number(given) if isinstance(given, str) else given
+def _weight_error(given: str | float, line: int, column: str | int) -> FileFormatError:
+    value = _parse_number(given) if isinstance(given, str) else given
     if value is None:
-        complaint = f"{given!r} is not a number"
+        problem = f"{given!r} is not a number"
     elif not math.isfinite(value):
-        complaint = f"{given} is not a finite number"
+        problem = f"{given} is not a finite number"
     else:
-        complaint = f"{given} is negative, which no probability or count can be"
-    return FileFormatError(f"line {line}, column {column}: {complaint}")
+        problem = f"{given} is negative, which no probability or count can be"
+    return FileFormatError(f"line {line}, column {column}: {problem}")
 
 
-def _ragged(record: list[str], width: int, line: int) -> FileFormatError:
-    hint = "; comments may only stand before everything else" if record[0].startswith("#") else ""
+def _width_error(record: list[str], width: int, line: int) -> FileFormatError:
+    hint = "; comments may only precede the first record" if record[0].startswith("#") else ""
     return FileFormatError(f"line {line} has {len(record)} fields instead of {width}{hint}")
 
 
-def _integers(names: Sequence[str]) -> list[int] | None:
+def _parse_integers(names: Sequence[str]) -> list[int] | None:
     return [int(name) for name in names] if all(map(_INTEGER.fullmatch, names)) else None
 
 
-def _unless_default(names: Sequence[Hashable]) -> Sequence[Hashable] | None:
-    """States that are named 0, 1, 2, ... need no names."""
+def _drop_default_names(names: Sequence[Hashable]) -> Sequence[Hashable] | None:
+    """None for the default names 0, 1, 2, ..., else the names."""
     return None if list(names) == list(range(len(names))) else names

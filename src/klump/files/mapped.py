@@ -1,15 +1,15 @@
-"""``.mapped``: a folder with a sparse chain that is used where it lies, so that it need not fit in memory.
+"""``.mapped``: a folder with a sparse chain that is memory-mapped, so that it need not fit in memory.
 
 ``chain.json``
-    What this is: the format and its version, the numbers of states and transitions, what was applied to the chain.
+    Metadata: format and version, numbers of states and transitions, changes applied to the chain.
 ``data.npy``, ``indices.npy``, ``indptr.npy``
-    The transitions row by row, as in a ``csr_array`` of SciPy: probabilities, increasing columns, ends of rows.
+    The transition matrix in SciPy's canonical CSR format: values, sorted column indices, index pointer.
 ``stationary.npy``
-    The stationary law, if it was known when the chain was written: it need not be solved again.
+    The stationary distribution, if it was known when the chain was written.
 ``states.npy`` or ``states_json.npy``, ``original_index.npy``
-    The names of the states, as in ``.npz``, if they have names; their places in the chain that they are a part of.
+    State names as in ``.npz``, if there are any; ``MarkovChain.original_index``, if it is not 0 .. n-1.
 
-A folder is complete or not there: it is written beside its place, and moved there in the end.
+A folder is written under a temporary name and renamed when it is complete.
 """
 
 from __future__ import annotations
@@ -29,57 +29,62 @@ from scipy import sparse
 from klump.chain import MarkovChain, validation
 from klump.chain.rows import row_blocks
 from klump.errors import FileFormatError, InvalidArgumentError, InvalidChainError
-from klump.files.npz import NAME_KEYS, names_entry, names_from
+from klump.files.npz import NAME_KEYS, decode_names, encode_names, one_line
 from klump.files.registry import Contents
 
-_FORMAT, _VERSION = "klump/mapped-chain", 1
-_FACTS = "chain.json"
+# Value of "format" in the metadata.
+_FORMAT = "klump/mapped-chain"
+# Value of "version" in the metadata; newer versions are an error.
+_VERSION = 1
+_METADATA = "chain.json"
 _TRANSITIONS = ("data", "indices", "indptr")
-_FILES = {_FACTS, *(f"{name}.npy" for name in (*_TRANSITIONS, *NAME_KEYS, "stationary", "original_index"))}
-# SciPy wants columns and ends of rows to be of one kind: 64 bits if there are this many transitions or more.
-_WIDE = 2**31 - 1
-_HEADER = 128  # bytes; room for the length of any array
-_REWRITTEN = 2**20
+_FILES = {_METADATA, *(f"{name}.npy" for name in (*_TRANSITIONS, *NAME_KEYS, "stationary", "original_index"))}
+# Transitions from which on indices and indptr, which SciPy wants in one dtype, are int64 instead of int32.
+_INT64_FROM = 2**31 - 1
+# Size of the .npy header: a multiple of 64, as NumPy wants it, with space for the length of any array.
+_HEADER_BYTES = 128
+# Elements per chunk when indices are rewritten as int64.
+_COPY_CHUNK = 2**20
 
 
 def read(path: Path, *, add_up: bool) -> Contents:
-    """Map the transitions of a chain; they are looked through once, and stay in their files."""
-    facts = _facts(path)
+    """Memory-map the transitions of a chain, and validate them in one pass."""
+    metadata = _read_metadata(path)
     try:
-        n, n_transitions = int(facts["n_states"]), int(facts["n_transitions"])
-        applied = tuple(str(words) for words in facts["applied"])
+        n, n_transitions = int(metadata["n_states"]), int(metadata["n_transitions"])
+        applied = tuple(str(words) for words in metadata["applied"])
     except (KeyError, TypeError, ValueError, OverflowError) as error:
-        raise _damaged(f"{_FACTS} lacks something ({error})") from error
-    index = np.int64 if n_transitions >= _WIDE else np.int32
+        raise _damage_error(f"{_METADATA} lacks an entry ({error})") from error
+    index_dtype = np.int64 if n_transitions >= _INT64_FROM else np.int32
     transitions = (
-        _mapped(path, "data", np.float64, n_transitions),
-        _mapped(path, "indices", index, n_transitions),
-        _mapped(path, "indptr", index, n + 1),
+        _map_array(path, "data", np.float64, n_transitions),
+        _map_array(path, "indices", index_dtype, n_transitions),
+        _map_array(path, "indptr", index_dtype, n + 1),
     )
-    found = _names(path)
-    law = _optional(path, "stationary", np.float64, n)
-    place = _optional(path, "original_index", np.intp, n)
+    found = _read_names(path)
+    mu = _load_optional(path, "stationary", np.float64, n)
+    original = _load_optional(path, "original_index", np.intp, n)
     try:
         matrix = sparse.csr_array(transitions, shape=(n, n))
-        validation.require_as_kept(matrix)
+        validation.require_canonical_form(matrix)
         matrix.has_canonical_format = True
         names = None if found is None else validation.state_names(found, n)
-        if law is not None:
-            validation.supplied_distribution(law, matrix)
-    except ValueError as error:  # of SciPy, or about the chain
-        raise _damaged(str(error)) from error
-    place = np.arange(n) if place is None else place
-    return Contents(MarkovChain._restored(matrix, law, names, place, applied))
+        if mu is not None:
+            validation.check_stationary_distribution(mu, matrix)
+    except ValueError as error:  # from SciPy, or an InvalidChainError
+        raise _damage_error(str(error)) from error
+    original = np.arange(n) if original is None else original
+    return Contents(MarkovChain._from_parts(matrix, mu, names, original, applied))
 
 
 def write(chain: MarkovChain, path: Path) -> None:
-    """Write a chain, and its stationary law if that is known."""
-    law = None
-    if chain._known_law is not None and chain.is_irreducible:
-        law = chain.stationary_distribution
+    """Write a chain, and its stationary distribution if that is known."""
+    stationary = None
+    if chain._known_stationary is not None and chain.is_irreducible:
+        stationary = chain.stationary_distribution
     blocks = (block for _, block in row_blocks(chain.transition_matrix))
-    moved = not np.array_equal(chain.original_index, np.arange(chain.n_states))
-    arrays = {"stationary": law, "original_index": chain.original_index if moved else None}
+    is_part = not np.array_equal(chain.original_index, np.arange(chain.n_states))
+    arrays = {"stationary": stationary, "original_index": chain.original_index if is_part else None}
     states = chain.states if chain.has_names else None
     write_blocks(path, blocks, states=states, applied=chain.applied, arrays=arrays)
 
@@ -93,37 +98,37 @@ def write_blocks(
     applied: Sequence[str] = (),
     arrays: dict[str, NDArray[Any] | None] | None = None,
 ) -> None:
-    """Write a chain that comes in blocks of rows, one after the other, with arrays that go with it."""
-    with put_in_place(path) as folder:
+    """Write a chain given by consecutive row blocks, with further arrays by file name."""
+    with staging_folder(path) as folder:
         n, n_transitions = _write_transitions(folder, blocks, normalize=normalize)
         more = dict(arrays or {})
         if states is not None:
-            more |= names_entry(validation.state_names(states, n))
+            more |= encode_names(validation.state_names(states, n))
         for name, array in more.items():
             if array is not None:
                 np.save(folder / f"{name}.npy", array, allow_pickle=False)
-        facts = {
+        metadata = {
             "format": _FORMAT,
             "version": _VERSION,
             "n_states": n,
             "n_transitions": n_transitions,
             "applied": list(applied),
         }
-        (folder / _FACTS).write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")
+        (folder / _METADATA).write_text(json.dumps(metadata, indent=2) + "\n", encoding="utf-8")
 
 
-def write_law(folder: Path, law: NDArray[np.float64]) -> None:
-    """Put a stationary law to a chain that has been written."""
-    np.save(folder / "stationary.npy", law)
+def write_stationary(folder: Path, mu: NDArray[np.float64]) -> None:
+    """Add the stationary distribution to a mapped folder."""
+    np.save(folder / "stationary.npy", mu)
 
 
 def is_mapped(path: Path) -> bool:
-    """Whether this is a folder with a chain in it, whatever its name."""
-    return (path / _FACTS).is_file()
+    """Whether ``path`` is a mapped folder, whatever its suffix."""
+    return (path / _METADATA).is_file()
 
 
 def parts(path: Path) -> list[Path]:
-    """Files that say what the chain is: its transitions and the names of its states."""
+    """Files that define the chain: its transitions and state names."""
     names = [f"{name}.npy" for name in (*_TRANSITIONS, *NAME_KEYS)]
     return [path / name for name in names if (path / name).is_file()]
 
@@ -131,95 +136,95 @@ def parts(path: Path) -> list[Path]:
 # Reading
 
 
-def _damaged(what: str) -> FileFormatError:
+def _damage_error(what: str) -> FileFormatError:
     return FileFormatError(f"the mapped chain is damaged: {what}; write it again")
 
 
-def _facts(path: Path) -> dict[str, Any]:
+def _read_metadata(path: Path) -> dict[str, Any]:
     if path.is_file():
         raise FileFormatError("a mapped chain is a folder, but this is a file; check the suffix")
     if path.is_dir() and not is_mapped(path):
-        raise FileFormatError(f"there is no {_FACTS} in this folder; klump convert makes a mapped chain")
+        raise FileFormatError(f"there is no {_METADATA} in this folder; klump convert makes a mapped chain")
     try:
-        facts = json.loads((path / _FACTS).read_text(encoding="utf-8"))
-        kind, version = facts["format"], facts["version"]
+        metadata = json.loads((path / _METADATA).read_text(encoding="utf-8"))
+        kind, version = metadata["format"], metadata["version"]
     except (ValueError, KeyError, TypeError) as error:
-        raise _damaged(f"{_FACTS} cannot be understood") from error
+        raise _damage_error(f"{_METADATA} is not valid metadata") from error
     if kind != _FORMAT or type(version) is not int or version < 1:
-        raise _damaged(f"{_FACTS} says that it is {kind!r}, version {version!r}")
+        raise _damage_error(f"{_METADATA} has format {kind!r}, version {version!r}")
     if version > _VERSION:
         raise FileFormatError(f"written by a newer klump (format {version}); upgrade klump")
-    return dict(facts)
+    return dict(metadata)
 
 
-def _mapped(path: Path, name: str, dtype: DTypeLike, size: int) -> NDArray[Any]:
+def _map_array(path: Path, name: str, dtype: DTypeLike, size: int) -> NDArray[Any]:
     file = path / f"{name}.npy"
     try:
         array = np.load(file, mmap_mode="r", allow_pickle=False)
     except (EOFError, ValueError) as error:
-        raise _damaged(f"{file.name} is cut short or no array ({' '.join(str(error).split())})") from error
+        raise _damage_error(f"{file.name} is truncated or not an array ({one_line(error)})") from error
     except FileNotFoundError:
-        raise _damaged(f"{file.name} is missing") from None
+        raise _damage_error(f"{file.name} is missing") from None
     if array.dtype != dtype or array.shape != (size,):
-        raise _damaged(
+        raise _damage_error(
             f"{file.name} has shape {array.shape} of {array.dtype} instead of {(size,)} of {np.dtype(dtype)}"
         )
     return array
 
 
-def _optional(path: Path, name: str, dtype: DTypeLike, size: int) -> NDArray[Any] | None:
-    """Array of one number for each state, in memory, if there is one."""
+def _load_optional(path: Path, name: str, dtype: DTypeLike, size: int) -> NDArray[Any] | None:
+    """In-memory copy of an array with one element per state; None if there is no such file."""
     if not (path / f"{name}.npy").exists():
         return None
-    return np.array(_mapped(path, name, dtype, size))
+    return np.array(_map_array(path, name, dtype, size))
 
 
-def _names(path: Path) -> list[Hashable] | None:
+def _read_names(path: Path) -> list[Hashable] | None:
     for key in NAME_KEYS:
         file = path / f"{key}.npy"
         if file.exists():
             try:
-                return names_from(key, np.load(file, allow_pickle=False))
+                return decode_names(key, np.load(file, allow_pickle=False))
             except (EOFError, ValueError) as error:
-                raise _damaged(f"{file.name} does not hold the names of states") from error
+                raise _damage_error(f"{file.name} does not hold state names") from error
     return None
 
 
 # Writing
 
 
-def require_free(path: Path) -> None:
-    """Refuse to replace anything but a mapped chain, and nothing that somebody has put beside one."""
+def require_replaceable(path: Path) -> None:
+    """Raise unless ``path`` is free, an empty folder, or a mapped folder without foreign files."""
     if path.is_symlink():
-        raise FileFormatError("this is a link; name the folder that it leads to")
+        raise FileFormatError("this is a symbolic link; name its target")
     if path.is_dir():
-        there = {entry.name for entry in path.iterdir()}
-        foreign = sorted(there - _FILES)
-        if foreign or (there and not _is_own(path)):
+        existing = {entry.name for entry in path.iterdir()}
+        foreign = sorted(existing - _FILES)
+        if foreign or (existing and not _is_mapped_chain(path)):
             other = f" ({foreign[0]})" if foreign else ""
-            raise FileFormatError(f"the folder holds something else than a chain{other}; choose another name")
+            raise FileFormatError(f"the folder holds files other than a chain{other}; choose another name")
     if path.is_file():
         raise FileFormatError("there is a file of this name, but a mapped chain is a folder; remove it first")
 
 
-def _is_own(path: Path) -> bool:
+def _is_mapped_chain(path: Path) -> bool:
     try:
-        _facts(path)
+        _read_metadata(path)
     except (FileFormatError, OSError, ValueError):
         return False
     return True
 
 
 @contextmanager
-def put_in_place(path: Path) -> Iterator[Path]:
-    """Give a folder to write to, which takes the place of an older one when it is finished."""
-    require_free(path)
+def staging_folder(path: Path) -> Iterator[Path]:
+    """Temporary folder to write to, renamed to ``path`` on success; an older folder there is replaced."""
+    require_replaceable(path)
     folder = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     folder.mkdir()
     try:
         yield folder
         if path.is_dir():
-            # Whoever has mapped the old files keeps them until they are no longer used.
+            # Memory maps of the old files stay valid: deleting a file does not end its maps.
             old = folder.with_name(f"{folder.name}.old")
             path.rename(old)
             folder.rename(path)
@@ -231,11 +236,11 @@ def put_in_place(path: Path) -> Iterator[Path]:
 
 
 def _write_transitions(folder: Path, blocks: Iterable[Any], *, normalize: bool) -> tuple[int, int]:
-    """Check blocks of rows and write them; return the numbers of states and of transitions."""
+    """Validate and write row blocks; return the numbers of states and of transitions."""
     n, n_rows, lengths = -1, 0, []
-    with _array_file(folder, "data", np.float64) as data, _array_file(folder, "indices", np.int32) as indices:
+    with _open_npy(folder, "data", np.float64) as data, _open_npy(folder, "indices", np.int32) as indices:
         for block in blocks:
-            n = _width(block) if n < 0 else n
+            n = _n_columns(block) if n < 0 else n
             rows = validation.transition_rows(block, n, n_rows, normalize=normalize)
             data.append(rows.data)
             indices.append(rows.indices)
@@ -244,58 +249,58 @@ def _write_transitions(folder: Path, blocks: Iterable[Any], *, normalize: bool) 
     if n < 1 or n_rows != n:
         shape = (n_rows, max(n, 0))
         raise InvalidChainError(f"the transition matrix must be square, but its blocks make {shape}")
-    ends = np.cumsum(np.concatenate([[0], *lengths]), dtype=np.int64)
-    wide = data.size >= _WIDE
-    if wide:
-        _widen(folder)
-    np.save(folder / "indptr.npy", ends if wide else ends.astype(np.int32))
+    indptr = np.cumsum(np.concatenate([[0], *lengths]), dtype=np.int64)
+    is_wide = data.size >= _INT64_FROM
+    if is_wide:
+        _widen_indices(folder)
+    np.save(folder / "indptr.npy", indptr if is_wide else indptr.astype(np.int32))
     return n, data.size
 
 
-def _width(block: Any) -> int:
+def _n_columns(block: Any) -> int:
     shape = getattr(block, "shape", None)
     if shape is None:
         shape = np.shape(block)
-    if len(shape) != 2 or shape[1] >= _WIDE:
+    if len(shape) != 2 or shape[1] >= _INT64_FROM:
         raise InvalidArgumentError(
-            f"a block must be some rows of the transition matrix, sparse or dense, but its shape is {tuple(shape)}"
+            f"a block must be a 2-D array or sparse matrix of rows, but its shape is {tuple(shape)}"
         )
     return int(shape[1])
 
 
-def _widen(folder: Path) -> None:
-    """Write the columns once more, with 64 bits."""
+def _widen_indices(folder: Path) -> None:
+    """Rewrite the column indices as int64."""
     narrow = np.load(folder / "indices.npy", mmap_mode="r")
-    with _array_file(folder, "wide", np.int64) as wide:
-        for start in range(0, len(narrow), _REWRITTEN):
-            wide.append(narrow[start : start + _REWRITTEN])
+    with _open_npy(folder, "wide", np.int64) as wide:
+        for start in range(0, len(narrow), _COPY_CHUNK):
+            wide.append(narrow[start : start + _COPY_CHUNK])
     (folder / "wide.npy").replace(folder / "indices.npy")
 
 
-class _ArrayFile:
-    """A ``.npy`` file of one array that grows."""
+class _NpyWriter:
+    """Writer of a 1-D ``.npy`` array by chunks; the header is written last."""
 
     def __init__(self, file: IO[bytes], dtype: DTypeLike) -> None:
         self._file, self._dtype = file, np.dtype(dtype)
         self.size = 0
-        file.write(bytes(_HEADER))
+        file.write(bytes(_HEADER_BYTES))
 
-    def append(self, piece: NDArray[Any]) -> None:
-        """Write a piece behind the others."""
-        self._file.write(np.ascontiguousarray(piece, dtype=self._dtype).data)
-        self.size += piece.size
+    def append(self, chunk: NDArray[Any]) -> None:
+        """Append a chunk."""
+        self._file.write(np.ascontiguousarray(chunk, dtype=self._dtype).data)
+        self.size += chunk.size
 
-    def finish(self) -> None:
-        """Say in front what the array is, as the format of NumPy wants it."""
-        facts = {"descr": self._dtype.str, "fortran_order": False, "shape": (self.size,)}
-        text = f"{facts!r}".encode("ascii").ljust(_HEADER - 11) + b"\n"
+    def write_header(self) -> None:
+        """Write the header of the ``.npy`` format, version 1.0, in the space reserved for it."""
+        header = {"descr": self._dtype.str, "fortran_order": False, "shape": (self.size,)}
+        text = f"{header!r}".encode("ascii").ljust(_HEADER_BYTES - 11) + b"\n"
         self._file.seek(0)
         self._file.write(b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text)
 
 
 @contextmanager
-def _array_file(folder: Path, name: str, dtype: DTypeLike) -> Iterator[_ArrayFile]:
+def _open_npy(folder: Path, name: str, dtype: DTypeLike) -> Iterator[_NpyWriter]:
     with (folder / f"{name}.npy").open("wb") as file:
-        array = _ArrayFile(file, dtype)
+        array = _NpyWriter(file, dtype)
         yield array
-        array.finish()
+        array.write_header()

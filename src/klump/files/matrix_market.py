@@ -1,6 +1,6 @@
 """``.mtx``: Matrix Market, sparse (coordinate) or dense (array).
 
-The format has no room for state names: they are neither read nor written.
+The format cannot hold state names: they are neither read nor written.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from scipy.io import mmread, mmwrite
 
 from klump.errors import FileFormatError
+from klump.files.npz import one_line
 from klump.files.registry import Contents
 
 if TYPE_CHECKING:
@@ -20,24 +21,24 @@ if TYPE_CHECKING:
 
 
 def read(path: Path, *, add_up: bool) -> Contents:
-    """Read a matrix; SciPy expands symmetric ones and gives pattern entries the weight 1."""
+    """Read a matrix; ``scipy.io.mmread`` expands symmetric ones and gives pattern entries the weight 1."""
     try:
         return Contents(mmread(path))
     except ValueError as error:
-        raise FileFormatError(_explained(" ".join(str(error).split()))) from error
+        raise FileFormatError(_explain(one_line(error))) from error
 
 
 def write(chain: MarkovChain, path: Path) -> None:
-    """Write a chain, every number with as many digits as it needs to come back the same."""
+    """Write a chain; floats round-trip exactly."""
     opener: Any = gzip.open if path.suffix.lower() == ".gz" else open
     with opener(path, "wb") as file:
         mmwrite(file, chain.transition_matrix, symmetry="general")
 
 
-def _explained(message: str) -> str:
+def _explain(message: str) -> str:
     missing = re.search(r"Truncated file. Expected another (\d+) lines", message)
     if missing:
-        return f"the file is cut short: {missing[1]} of the entries that its header promises are missing"
+        return f"the file is truncated: {missing[1]} of the entries announced in its header are missing"
     if "Missing banner" in message:
         return "line 1: not a Matrix Market file, which starts with %%MatrixMarket; check the suffix"
     return re.sub(r"^Line", "line", message)

@@ -1,4 +1,4 @@
-"""``.npy``: one array of NumPy. It has no room for the names of states, and none for a sparse matrix."""
+"""``.npy``: one NumPy array; the format cannot hold state names or sparse matrices."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from klump.errors import FileFormatError, InvalidArgumentError
+from klump.files.npz import needs_pickle
 from klump.files.registry import Contents
 
 if TYPE_CHECKING:
@@ -21,9 +22,9 @@ def read(path: Path, *, add_up: bool) -> Contents:
     except EOFError as error:
         raise FileFormatError("the file is empty") from error
     except ValueError as error:
-        if "pickle" in str(error) or "Object arrays" in str(error):
-            raise FileFormatError("it is no .npy array of numbers; write it with numpy.save") from error
-        raise FileFormatError("the .npy array is cut short; fetch or write it again") from error
+        if needs_pickle(error):
+            raise FileFormatError("it is not a .npy array of numbers; write it with numpy.save") from error
+        raise FileFormatError("the .npy array is truncated; fetch or write it again") from error
     if not isinstance(array, np.ndarray):
         array.close()
         raise FileFormatError("this is an .npz archive, not a single array; rename it to .npz")
@@ -31,7 +32,7 @@ def read(path: Path, *, add_up: bool) -> Contents:
 
 
 def write(chain: MarkovChain, path: Path) -> None:
-    """Write the matrix of a dense chain without names."""
+    """Write the matrix of a dense chain without state names."""
     if chain.is_sparse or chain.has_names:
         what = "a sparse matrix" if chain.is_sparse else "the names of the states"
         raise InvalidArgumentError(f"a .npy file cannot hold {what}; write an .npz file instead")

@@ -1,7 +1,7 @@
-"""``.npz``: arrays of NumPy, or a sparse matrix as ``scipy.sparse.save_npz`` writes it.
+"""``.npz``: NumPy arrays, or a sparse matrix in the format of ``scipy.sparse.save_npz``.
 
-State names stand in an extra entry ``states``, which SciPy ignores; names that are neither all text nor all
-integers stand in ``states_json``, one JSON value each. Pickled objects are never read nor written.
+State names are in the additional array ``states``, which SciPy ignores; names that are neither all strings nor all
+integers are in ``states_json``, one JSON value per state. Pickled objects are neither read nor written.
 """
 
 from __future__ import annotations
@@ -23,12 +23,14 @@ from klump.files.registry import Contents
 if TYPE_CHECKING:
     from klump.chain import MarkovChain
 
+# Names of the array with a dense transition matrix, by precedence.
 _MATRIX_KEYS = ("transition_matrix", "P")
+# Names of the array with state names, by precedence.
 NAME_KEYS = ("states", "states_json")
 
 
 def read(path: Path, *, add_up: bool) -> Contents:
-    """Read a dense or sparse matrix and the names of its states."""
+    """Read a dense or sparse matrix and its state names."""
     _require_archive(path)
     with np.load(path, allow_pickle=False) as archive:
         if "metadata" in archive.files:
@@ -41,10 +43,10 @@ def read(path: Path, *, add_up: bool) -> Contents:
         return Contents(_dense_matrix(archive), names)
 
 
-def mapped_matrix(path: Path) -> tuple[sparse.csr_array, Sequence[Hashable] | None] | None:
-    """Map a sparse matrix where it lies in the archive, not yet checked, and read the names of its states.
+def map_matrix(path: Path) -> tuple[sparse.csr_array, Sequence[Hashable] | None] | None:
+    """Memory-map an unvalidated CSR matrix inside the archive, and read its state names.
 
-    None if that cannot be done: if the matrix is dense, compressed or not stored by rows.
+    None if the matrix is dense, compressed, or sparse in another format.
     """
     _require_archive(path)
     with np.load(path, allow_pickle=False) as archive:
@@ -53,23 +55,22 @@ def mapped_matrix(path: Path) -> tuple[sparse.csr_array, Sequence[Hashable] | No
         shape, kind = _array(archive, "shape"), _array(archive, "format").item()
         if kind not in (b"csr", "csr") or shape.shape != (2,):
             return None
-        parts = [
-            _mapped_array(path, archive.zip.getinfo(f"{key}.npy")) for key in ("data", "indices", "indptr")
-        ]
+        parts = [_map_array(path, archive.zip.getinfo(f"{key}.npy")) for key in ("data", "indices", "indptr")]
         names = _read_names(archive)
     if any(part is None for part in parts):
         return None
     try:
         return sparse.csr_array(tuple(parts), shape=tuple(shape.tolist())), names
     except (TypeError, ValueError) as error:
-        raise FileFormatError(f"its sparse matrix is damaged: {_one_line(error)}") from error
+        raise FileFormatError(f"its sparse matrix is damaged: {one_line(error)}") from error
 
 
-def _mapped_array(path: Path, entry: zipfile.ZipInfo) -> NDArray[Any] | None:
+def _map_array(path: Path, entry: zipfile.ZipInfo) -> NDArray[Any] | None:
+    """Memory map of an uncompressed 1-D array in a zip archive, else None."""
     if entry.compress_type != zipfile.ZIP_STORED:
         return None
     with path.open("rb") as file:
-        # In front of the contents stand 30 bytes, the name, and something extra; the lengths of these two come last.
+        # Zip local file header: 30 bytes, whose last 4 are the lengths of the file name and extra field that follow.
         file.seek(entry.header_offset + 26)
         lengths = file.read(4)
         file.seek(int.from_bytes(lengths[:2], "little") + int.from_bytes(lengths[2:], "little"), os.SEEK_CUR)
@@ -84,9 +85,9 @@ def _mapped_array(path: Path, entry: zipfile.ZipInfo) -> NDArray[Any] | None:
 
 
 def write(chain: MarkovChain, path: Path) -> None:
-    """Write a chain, uncompressed: compression takes a hundred times as long and saves little."""
+    """Write a chain, uncompressed: compression takes about 100 times as long and saves little."""
     matrix: Any = chain.transition_matrix
-    content: dict[str, Any] = names_entry(chain.states) if chain.has_names else {}
+    content: dict[str, Any] = encode_names(chain.states) if chain.has_names else {}
     if chain.is_sparse:
         content |= {
             "indices": matrix.indices,
@@ -98,7 +99,7 @@ def write(chain: MarkovChain, path: Path) -> None:
         }
     else:
         content["transition_matrix"] = matrix
-    # An open file, because NumPy appends a suffix of its own to names like "model.NPZ".
+    # An open file, because np.savez appends ".npz" to file names such as "model.NPZ".
     with path.open("wb") as file:
         np.savez(file, **content)
 
@@ -111,12 +112,14 @@ def _require_archive(path: Path) -> None:
     if not start:
         raise FileFormatError("the file is empty")
     if start.startswith(b"PK"):
-        raise FileFormatError("the .npz archive is cut short; fetch or write it again")
+        raise FileFormatError("the .npz archive is truncated; fetch or write it again")
     if start.startswith(b"\x93NUMPY"):
         raise FileFormatError("this is a single .npy array, not an .npz archive; rename it to .npy")
     text = all(byte >= 32 or byte in b"\t\r\n" for byte in start)
     kind = "a text file" if text else "something else"
-    raise FileFormatError(f"this is {kind}, not an .npz archive; rename it to what it is (.csv, .mtx)")
+    raise FileFormatError(
+        f"this is {kind}, not an .npz archive; give it the suffix of its format (.csv, .mtx)"
+    )
 
 
 def _sparse_matrix(path: Path) -> sparse.csr_array:
@@ -125,7 +128,7 @@ def _sparse_matrix(path: Path) -> sparse.csr_array:
         # Indices out of range would be followed blindly by compiled code later on.
         matrix.check_format(full_check=True)
     except (KeyError, IndexError, TypeError, ValueError) as error:
-        raise FileFormatError(f"its sparse matrix is damaged: {_one_line(error)}") from error
+        raise FileFormatError(f"its sparse matrix is damaged: {one_line(error)}") from error
     return matrix
 
 
@@ -138,8 +141,8 @@ def _dense_matrix(archive: Any) -> NDArray[Any]:
     if len(tables) == 1:
         return arrays[tables[0]]
     raise FileFormatError(
-        f"{len(tables)} of its arrays ({', '.join(archive.files)}) are matrices, which leaves open where the "
-        "transition matrix is; name it transition_matrix"
+        f"{len(tables)} of its arrays ({', '.join(archive.files)}) are matrices, so the choice is ambiguous; "
+        "name the transition matrix transition_matrix"
     )
 
 
@@ -147,11 +150,11 @@ def _array(archive: Any, key: str) -> NDArray[Any]:
     try:
         array = archive[key]
     except ValueError as error:
-        if "pickle" in str(error) or "Object arrays" in str(error):
+        if needs_pickle(error):
             raise FileFormatError(
                 f"its array {key!r} holds pickled Python objects, which are not read; write numbers or text"
             ) from error
-        raise FileFormatError(f"its array {key!r} is damaged: {_one_line(error)}") from error
+        raise FileFormatError(f"its array {key!r} is damaged: {one_line(error)}") from error
     if not isinstance(array, np.ndarray):
         raise FileFormatError(f"its entry {key!r} is not an array")
     return array
@@ -161,24 +164,24 @@ def _read_names(archive: Any) -> list[Hashable] | None:
     for key in NAME_KEYS:
         if key not in archive.files:
             continue
-        return names_from(key, _array(archive, key))
+        return decode_names(key, _array(archive, key))
     return None
 
 
-def names_from(key: str, array: NDArray[Any]) -> list[Hashable]:
-    """Decode the names of states from the array of this name."""
+def decode_names(key: str, array: NDArray[Any]) -> list[Hashable]:
+    """State names from the array ``key``."""
     names: list[Any] = array.ravel().tolist()
     if key == "states":
         return names
     try:
         return [_from_json(name) for name in names]
     except (TypeError, ValueError) as error:
-        raise FileFormatError(f"its array {key!r} is damaged: {_one_line(error)}") from error
+        raise FileFormatError(f"its array {key!r} is damaged: {one_line(error)}") from error
 
 
-def names_entry(states: Sequence[Hashable]) -> dict[str, Any]:
-    """Name and contents of the array that holds the names of states."""
-    # type(...) is, because True would come back as 1; NumPy drops NULs at the end of a text.
+def encode_names(states: Sequence[Hashable]) -> dict[str, Any]:
+    """Key and array for state names."""
+    # type(...) is, because True would be read back as 1; NumPy strips trailing NULs of strings.
     if all(type(name) is str and not name.endswith("\0") for name in states):
         return {"states": np.array(states, dtype=np.str_)}
     if all(type(name) is int and abs(name) < 2**63 for name in states):
@@ -192,13 +195,19 @@ def names_entry(states: Sequence[Hashable]) -> dict[str, Any]:
 
 
 def _from_json(text: str) -> Any:
-    return _with_tuples(json.loads(text))
+    return _lists_to_tuples(json.loads(text))
 
 
-def _with_tuples(value: Any) -> Any:
-    """Names are hashable, so that every JSON list was a tuple."""
-    return tuple(_with_tuples(item) for item in value) if isinstance(value, list) else value
+def _lists_to_tuples(value: Any) -> Any:
+    """Convert JSON lists to tuples, recursively: names are hashable, so every list was a tuple."""
+    return tuple(_lists_to_tuples(item) for item in value) if isinstance(value, list) else value
 
 
-def _one_line(error: Exception) -> str:
+def needs_pickle(error: ValueError) -> bool:
+    """Whether ``np.load(..., allow_pickle=False)`` failed because the file holds, or is taken for, a pickle."""
+    return "pickle" in str(error) or "Object arrays" in str(error)
+
+
+def one_line(error: Exception) -> str:
+    """Message of an error, with white space collapsed."""
     return " ".join(str(error).split())

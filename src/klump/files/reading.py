@@ -1,4 +1,4 @@
-"""Read a chain from any file that klump knows."""
+"""Read a chain from a file of any registered format."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from klump.chain import MarkovChain
 from klump.errors import FileFormatError, KlumpError
 from klump.files.registry import Contents, format_of
 
-# What the chain's own checks recommend to somebody who holds a matrix, and what helps with a file.
+# Remedies in errors about matrices, and the remedies for files that replace them.
 _REMEDY_FOR_FILES = {"use MarkovChain.from_counts": "pass normalize=True to divide each row by its sum"}
 
 
@@ -32,22 +32,22 @@ def read_chain(
     Parameters
     ----------
     path
-        The suffix says what the file is: ``.npz`` (an array of NumPy, or a sparse matrix of SciPy), ``.npy``
-        (an array), ``.mtx`` (Matrix Market), ``.csv`` or ``.tsv`` (a square matrix, or one transition a line under
+        The suffix selects the format: ``.npz`` (a NumPy array, or a SciPy sparse matrix), ``.npy``
+        (an array), ``.mtx`` (Matrix Market), ``.csv`` or ``.tsv`` (a square matrix, or one transition per line under
         the header ``from,to,weight``), of which the last three may be compressed (``.csv.gz``); ``.mapped`` (a
-        folder with a sparse chain that is used where it lies, and need not fit in memory).
+        folder with a memory-mapped sparse chain, which need not fit in memory).
     normalize
         Divide each row by its sum, for files of counts; otherwise rows must sum to 1.
     restrict, restart, initial
-        The ways out for a chain that is not irreducible, as for :class:`klump.MarkovChain`. A state with an
-        integer for a name may also be given as text.
+        Remedies for a reducible chain, as for :class:`klump.MarkovChain`. A state whose name is an integer may
+        also be given as a string.
 
     Raises
     ------
     FileFormatError
-        If the file cannot be read as what its suffix says; the message names the file and the place.
+        If the file is not in the format of its suffix; the message names the file and the line or array.
     InvalidChainError
-        If what it holds is not a Markov chain.
+        If the file does not hold a Markov chain.
 
     Examples
     --------
@@ -58,33 +58,33 @@ def read_chain(
     (('sun', 'rain'), [[0.9, 0.1], [0.3, 0.7]])
     """
     file = Path(path)
-    with named(path):
-        with readable(file):
+    with prefix_errors(path):
+        with translate_read_errors(file):
             contents = format_of(file).read(file, add_up=normalize)
-        return built(contents, normalize=normalize, restrict=restrict, restart=restart, initial=initial)
+        return build_chain(contents, normalize=normalize, restrict=restrict, restart=restart, initial=initial)
 
 
-def built(contents: Contents, initial: Any = None, **options: Any) -> MarkovChain:
-    """Build the chain; an error about a row says which state that is."""
+def build_chain(contents: Contents, initial: Any = None, **options: Any) -> MarkovChain:
+    """Build the chain; errors about a row name its state."""
     options["initial"] = _initial_state(initial, contents)
     try:
         return MarkovChain(contents.matrix, contents.states, **options)
     except KlumpError as error:
-        message = _with_names(str(error), contents.states)
+        message = _name_row(str(error), contents.states)
         for general, specific in _REMEDY_FOR_FILES.items():
             message = message.replace(general, specific)
         raise type(error)(message) from error
 
 
-def _with_names(message: str, states: Sequence[Hashable] | None) -> str:
-    """Put the state's name behind a row's number: in a list of transitions rows have no place."""
+def _name_row(message: str, states: Sequence[Hashable] | None) -> str:
+    """Append the state name to the first row number in a message: a list of transitions has no row numbers."""
     if states is None:
         return message
     return re.sub(r"\brow (\d+)\b", lambda row: f"{row[0]} (state {states[int(row[1])]!r})", message, count=1)
 
 
 def _initial_state(initial: Any, contents: Contents) -> Any:
-    """Let '3' stand for the state 3 if no state has the name '3'."""
+    """Convert the string '3' to the integer 3, unless a state has the name '3'."""
     if not isinstance(initial, str) or not re.fullmatch(r"-?\d+", initial):
         return initial
     states = contents.states
@@ -96,8 +96,8 @@ def _initial_state(initial: Any, contents: Contents) -> Any:
 
 
 @contextmanager
-def named(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Put the file's name in front of an error."""
+def prefix_errors(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Prefix the message of a KlumpError with the file name."""
     try:
         yield
     except KlumpError as error:
@@ -105,12 +105,12 @@ def named(path: str | os.PathLike[str]) -> Iterator[None]:
 
 
 @contextmanager
-def readable(path: Path) -> Iterator[None]:
-    """Turn what can go wrong below every format into an error of klump's own."""
+def translate_read_errors(path: Path) -> Iterator[None]:
+    """Translate errors of the operating system, decompression and decoding to FileFormatError."""
     try:
         yield
     except (EOFError, zlib.error, zipfile.BadZipFile) as error:
-        raise FileFormatError(f"the file is cut short or damaged ({error}); fetch it again") from error
+        raise FileFormatError(f"the file is truncated or damaged ({error}); fetch it again") from error
     except UnicodeDecodeError as error:
         raise FileFormatError(f"not UTF-8 text{_looks_like(path)}; check the suffix") from error
     except OSError as error:
@@ -120,7 +120,7 @@ def readable(path: Path) -> Iterator[None]:
 
 
 def _looks_like(path: Path) -> str:
-    """Say what a binary file seems to be, from its first bytes."""
+    """Guess the format of a binary file by its magic number, for a message."""
     if path.is_dir():
         return ""
     kinds = {b"PK": "a zip or .npz archive", b"\x1f\x8b": "compressed by gzip", b"\x93NUMPY": "a .npy array"}

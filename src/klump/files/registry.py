@@ -1,8 +1,8 @@
-"""Which module reads and writes which suffix.
+"""Registry of file formats: the module that reads and writes each suffix.
 
 A new format is a module with ``read(path, *, add_up)`` and ``write(chain, path)``, and a line here. ``read``
-returns :class:`Contents` and leaves the checks that every chain needs to ``MarkovChain``; its errors name the
-place inside the file, and the file's own name is put in front by the caller.
+returns :class:`Contents` and leaves the validation of the chain to ``MarkovChain``; its errors name the
+line or array inside the file, and the caller prefixes the file name.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ MODULES = {
 
 
 class Contents(NamedTuple):
-    """What a file holds: a matrix, dense or sparse and not yet checked, and the names of its states.
+    """Contents of a file: an unvalidated matrix, dense or sparse, and its state names or None.
 
-    Or a chain that the format has checked in its own way; it brings its names along.
+    Or a validated MarkovChain, which has its own state names.
     """
 
     matrix: Any
@@ -41,17 +41,17 @@ class Contents(NamedTuple):
 
 
 class Format(Protocol):
-    """What a module for a file format offers."""
+    """Interface of a module for a file format."""
 
     def read(self, path: Path, *, add_up: bool) -> Contents:
-        """Read a matrix; ``add_up`` says that weights of a transition given twice may be added."""
+        """Read a matrix; ``add_up`` sums the weights of duplicate transitions, which are an error otherwise."""
 
     def write(self, chain: MarkovChain, path: Path) -> None:
         """Write a chain."""
 
 
 def format_of(path: Path) -> Format:
-    """Find the module for a file by its suffix; a folder is known by what is in it.
+    """Module for a file by its suffix; a mapped folder is recognised by its metadata file.
 
     >>> format_of(Path("model.csv.gz")).__name__
     'klump.files.csv_files'

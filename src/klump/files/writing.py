@@ -1,4 +1,4 @@
-"""Write a chain to any file that klump knows."""
+"""Write a chain to a file of any registered format."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from typing import Any
 
 from klump.chain.markov_chain import ChainLike, as_chain
 from klump.errors import FileFormatError
-from klump.files.reading import named
+from klump.files.reading import prefix_errors
 from klump.files.registry import MODULES, format_of
 
 
 def write_chain(chain: ChainLike, path: str | os.PathLike[str]) -> None:
-    """Write a Markov chain to a file, so that :func:`klump.read_chain` gives it back.
+    """Write a Markov chain to a file that :func:`klump.read_chain` reads.
 
     Parameters
     ----------
     chain
         The chain, or anything that a chain can be built from.
     path
-        Its suffix chooses the format: ``.npz`` keeps everything exactly; ``.csv`` and ``.tsv`` keep names as
-        text, and write a sparse chain as one transition a line; ``.mtx`` has no room for names, ``.npy`` for neither
-        names nor sparse chains; ``.mapped`` is a folder that keeps everything, sparse, and the stationary
-        law too if that is known.
+        Its suffix selects the format: ``.npz`` keeps everything exactly; ``.csv`` and ``.tsv`` keep names as
+        strings, and write a sparse chain as one transition per line; ``.mtx`` cannot hold names, ``.npy`` neither
+        names nor sparse chains; ``.mapped`` is a folder that keeps everything, in CSR format, and the stationary
+        distribution if that is known.
 
     Examples
     --------
@@ -39,7 +39,7 @@ def write_chain(chain: ChainLike, path: str | os.PathLike[str]) -> None:
     rain,0.3,0.7
     """
     file = Path(path)
-    with writable(path), named(path), _complete(file) as place:
+    with translate_write_errors(path), prefix_errors(path), _staging_file(file) as place:
         format_of(file).write(as_chain(chain), place)
 
 
@@ -50,16 +50,16 @@ def write_mapped(
     states: Sequence[Hashable] | None = None,
     normalize: bool = False,
 ) -> None:
-    """Write a chain that comes piece by piece to a mapped folder, so that it never has to fit in memory.
+    """Write a chain given by row blocks to a mapped folder, so that it need not fit in memory.
 
     Parameters
     ----------
     path
-        The folder, by custom with the suffix ``.mapped``; an older chain there is replaced when the new one is
+        The folder, by convention with the suffix ``.mapped``; an existing chain is replaced when the new one is
         complete.
     blocks
-        Some rows of the transition matrix after the other, as sparse matrices or arrays. Memory is needed for a few
-        copies of the largest one: blocks of a million transitions are a good size.
+        Consecutive row blocks of the transition matrix, as sparse matrices or arrays. Peak memory is a few copies of
+        the largest block: a million transitions per block is a good size.
     states
         Names of the states; ``0 .. n-1`` if left out.
     normalize
@@ -67,7 +67,7 @@ def write_mapped(
 
     Examples
     --------
-    A walk on a ring of a thousand states, of which there are never more than a hundred in memory:
+    A random walk on a ring of 1000 states, written in blocks of 100:
 
     >>> import numpy as np
     >>> from scipy import sparse
@@ -86,20 +86,20 @@ def write_mapped(
     """
     from klump.files.mapped import write_blocks
 
-    with writable(path), named(path):
+    with translate_write_errors(path), prefix_errors(path):
         other = next((suffix for suffix in MODULES if str(path).lower().endswith(suffix)), ".mapped")
         if other != ".mapped":
             raise FileFormatError(
-                f"a name that ends with {other} is not that of a folder; choose one with .mapped"
+                f"the suffix {other} is that of a file, but a mapped chain is a folder; choose .mapped"
             )
         write_blocks(Path(path), blocks, states=states, normalize=normalize)
 
 
 @contextmanager
-def _complete(file: Path) -> Iterator[Path]:
-    """Give a file to write to, which takes the place of an older one when it is finished."""
+def _staging_file(file: Path) -> Iterator[Path]:
+    """Temporary file to write to, which replaces ``file`` by an atomic rename on success."""
     if file.is_dir() or file.suffix == ".mapped" or (file.exists() and not file.is_file()):
-        yield file  # a folder sees to this itself, a device cannot
+        yield file  # mapped.write renames its folder itself; a device cannot be replaced
         return
     place = Path(os.path.realpath(file))
     part = place.with_name(f".{secrets.token_hex(4)}.{place.name}")
@@ -111,8 +111,8 @@ def _complete(file: Path) -> Iterator[Path]:
 
 
 @contextmanager
-def writable(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Turn an error of the system into one of klump's own."""
+def translate_write_errors(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Translate OSError to FileFormatError with the file name."""
     try:
         yield
     except OSError as error:

@@ -99,7 +99,7 @@ def _by_column(by_row: _Sparse) -> tuple[_Sparse, NDArray[np.float64], NDArray[n
     layout.count_columns(by_row.indices, ends[1:])
     np.cumsum(ends, out=ends)
     result = _room(ends, folder)
-    heads, size = ends[:-1].copy(), max(rows.TRANSITIONS, m // _MOST_BUCKETS)
+    heads, size = ends[:-1].copy(), max(rows.MAX_BLOCK_TRANSITIONS, m // _MOST_BUCKETS)
     if folder is None or m <= size:
         layout.transpose(*by_row, heads, result.indices, result.mass, inflow, loops)
         return result, inflow, loops

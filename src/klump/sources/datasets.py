@@ -1,4 +1,4 @@
-"""Chains that come with klump."""
+"""Bundled example chains."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""States that the data never shows being left: a clear error, or a restart."""
+"""States without an outgoing transition in the data (dead ends): an error, or a restart."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from scipy import sparse
 
 from klump.errors import InvalidArgumentError
 
-# The rows are filled with ordinary transitions; beyond this many a sparse matrix would no longer be sparse.
-_MOST_STORED = 50_000_000
+# Upper bound on n_dead * n_initial, the transitions stored for restarts in a sparse matrix: 0.6 GB at 12 bytes each.
+_MAX_RESTART_TRANSITIONS = 50_000_000
 
 
-def continued(
+def fill_dead_ends(
     weights: Any,
     states: Sequence[Hashable],
     restart_law: NDArray[np.float64] | None,
     *,
-    seen: str,
+    problem: str,
     remedy: str,
 ) -> Any:
-    """Replace all-zero rows by the law of a restart; without one they are an error that names a state.
+    """Replace all-zero rows by the restart distribution; without one they are an error that names a state.
 
     Parameters
     ----------
@@ -32,11 +32,11 @@ def continued(
     states
         Names of the states.
     restart_law
-        Where a restart leads, as a distribution over the states; ``None`` if there are no restarts.
-    seen
-        How to say of a state that it is never left, e.g. ``"node {} has no outgoing edge"``.
+        Distribution over the states that a restart draws from; ``None`` if there are no restarts.
+    problem
+        Start of the error message, with ``{}`` for the state, e.g. ``"node {} has no outgoing edge"``.
     remedy
-        What to do about it, besides restarting.
+        Remedy in the error message, besides a restart.
 
     Returns
     -------
@@ -45,8 +45,8 @@ def continued(
 
     Examples
     --------
-    >>> words = {"seen": "{} is never left", "remedy": "drop it"}
-    >>> continued(np.array([[1, 2], [0, 0]]), "ab", np.array([0.5, 0.5]), **words)
+    >>> words = {"problem": "{} has no transition", "remedy": "drop it"}
+    >>> fill_dead_ends(np.array([[1, 2], [0, 0]]), "ab", np.array([0.5, 0.5]), **words)
     array([[1. , 2. ], [0.5, 0.5]])
     """
     dead = np.flatnonzero(_row_sums(weights) == 0)
@@ -55,26 +55,29 @@ def continued(
     if restart_law is None:
         more = f" ({dead.size} such states)" if dead.size > 1 else ""
         raise InvalidArgumentError(
-            f"{seen.format(repr(states[int(dead[0])]))}{more}, so nothing says where to go from there: "
-            f"{remedy}, or pass restart=p to return to an initial distribution from there"
+            f"{problem.format(repr(states[int(dead[0])]))}{more}, so its transition probabilities are unknown: "
+            f"{remedy}, or pass restart=p to restart there from an initial distribution"
         )
     if not sparse.issparse(weights):
         filled = np.array(weights, dtype=np.float64)
         filled[dead] = restart_law
         return filled
-    goals = np.flatnonzero(restart_law)
-    if dead.size * goals.size > _MOST_STORED:
+    support = np.flatnonzero(restart_law)
+    if dead.size * support.size > _MAX_RESTART_TRANSITIONS:
         raise InvalidArgumentError(
-            f"restarting {dead.size} states that are never left at {goals.size} initial states would store "
-            f"{dead.size * goals.size} transitions; pass initial= with one state or a few"
+            f"restarting {dead.size} states without transitions at {support.size} initial states would store "
+            f"{dead.size * support.size} transitions; pass initial= with one state or a few"
         )
     jumps = sparse.coo_array(
-        (np.tile(restart_law[goals], dead.size), (np.repeat(dead, goals.size), np.tile(goals, dead.size))),
+        (
+            np.tile(restart_law[support], dead.size),
+            (np.repeat(dead, support.size), np.tile(support, dead.size)),
+        ),
         shape=weights.shape,
     )
     return sparse.csr_array(weights + jumps)
 
 
 def _row_sums(weights: Any) -> NDArray[Any]:
-    # Of magnitudes, so that weights of both signs, an error that is reported later, do not cancel here.
+    # Absolute values, so that weights of both signs (an error that validation reports) do not cancel here.
     return np.asarray(abs(weights).sum(axis=1)).ravel()

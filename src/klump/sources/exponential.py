@@ -1,13 +1,14 @@
-"""Transition matrix over a time t of a continuous-time chain: P(t) = exp(t G), with non-negative terms only.
+"""Matrix exponential P(t) = exp(t G) of a generator, free of subtractions.
 
 With q the largest exit rate, G + q I has no negative entry, and exp(t G) = exp(-q t) exp(t (G + q I)). The factor
-exp(-q t) is the same for all entries, so it is left out and rows are divided by their sums instead. Scaling and
-squaring: ``step`` = t / 2^s (G + q I) with q t / 2^s <= 1/64, P(t / 2^s) by the Taylor series, then s squarings.
-Nothing is ever subtracted, so that small entries keep their digits, and no entry can become negative.
+exp(-q t) is common to all entries, so rows are normalised instead. Scaling and squaring: ``step`` = t / 2^s (G + q I)
+with q t / 2^s <= 1/64, P(t / 2^s) by the Taylor series, then s squarings.
 
-Sparse matrices fill up. After each product the smallest entries of each row are dropped: at the level l of s at most
-``DROPPED`` / (s + 1) / 2^(s - l) of the row's mass, as every later squaring doubles the error. Together that moves each
-row of P(t) by at most ``DROPPED`` in total variation.
+Without subtractions there is no cancellation: small entries keep their relative accuracy, and none is negative.
+
+Sparse products have fill-in. After each product the smallest entries of each row are dropped: at level l of s at most
+mass ``MAX_DROPPED`` / (s + 1) / 2^(s - l) per row, as every later squaring doubles the error. Each row of P(t) is
+within ``MAX_DROPPED`` of the exact one in total variation.
 """
 
 from __future__ import annotations
@@ -22,24 +23,24 @@ from scipy import sparse
 
 Matrix: TypeAlias = NDArray[np.float64] | sparse.csr_array
 
-# Largest q t / 2^s, a pure number: smaller needs more squarings, larger more terms.
-LARGEST_STEP = 1 / 64
+# Largest q t / 2^s, dimensionless: smaller needs more squarings, larger more Taylor terms.
+MAX_STEP = 1 / 64
 # Terms of the Taylor series. The first one left out, (1/64)^11 / 11!, is 3.4e-28.
 _TERMS = 10
-# Most of a row's mass that dropping moves, in total variation. Sparse matrices only.
-DROPPED = 1e-12
-# Most entries of a sparse result: all pairs of 5,000 states, 300 MB, and up to 2 GB while it is computed (measured).
-MOST_ENTRIES = 25_000_000
-# Share of non-zero entries from which on products of dense matrices are faster.
-_FILLED = 0.1
-# Multiplications per block of rows in a sparse product: bounds its memory to some 200 MB.
-_BLOCK = 10_000_000
-# Squarings stop when no entry changes by more than this share of itself: rounding of a converged matrix.
+# Largest total variation per row between the sparse result and the exact one.
+MAX_DROPPED = 1e-12
+# Most entries of a sparse result, 5,000^2: 300 MB, and up to 2 GB during the computation (measured).
+MAX_ENTRIES = 25_000_000
+# Density nnz / n^2 above which dense products are faster.
+_DENSE_FROM = 0.1
+# Scalar multiplications per row block of a sparse product: bounds its temporary memory to about 200 MB.
+_BLOCK_PRODUCTS = 10_000_000
+# Relative change per entry below which squaring has converged: some 50 rounding units.
 _CONVERGED = 1e-14
 
 
 class TooManyEntriesError(Exception):
-    """A sparse product has more than ``MOST_ENTRIES`` entries."""
+    """A sparse product has more than ``MAX_ENTRIES`` entries."""
 
 
 def exponential(step: Matrix, squarings: int) -> Matrix:
@@ -48,7 +49,7 @@ def exponential(step: Matrix, squarings: int) -> Matrix:
     Parameters
     ----------
     step
-        Non-negative square matrix whose rows all have the same sum, at most ``LARGEST_STEP``.
+        Non-negative square matrix whose rows all have the same sum, at most ``MAX_STEP``.
     squarings
         The number s of squarings.
 
@@ -60,7 +61,7 @@ def exponential(step: Matrix, squarings: int) -> Matrix:
     Raises
     ------
     TooManyEntriesError
-        If a sparse matrix would have more than ``MOST_ENTRIES`` entries.
+        If a sparse matrix would have more than ``MAX_ENTRIES`` entries.
 
     Examples
     --------
@@ -68,7 +69,7 @@ def exponential(step: Matrix, squarings: int) -> Matrix:
     array([[0.990099, 0.009901],
            [0.009901, 0.990099]])
     """
-    per_level = DROPPED / (squarings + 1)
+    per_level = MAX_DROPPED / (squarings + 1)
     first = math.ldexp(per_level, -squarings) / _TERMS
     term = step
     total: Matrix = _add(_identity(step), step)
@@ -117,19 +118,20 @@ def _normalize(matrix: Matrix) -> Matrix:
 
 
 def _is_converged(before: Matrix, after: Matrix) -> bool:
-    """Whether a squaring changed every entry by rounding only.
+    """Whether |after - before| <= _CONVERGED after, entry by entry.
 
-    The change is relative to each entry: rare transitions between groups of states that have each converged double.
+    A test relative to the largest entry would be wrong: probabilities of rare transitions between nearly closed blocks
+    still double with each squaring after every block has converged.
     """
     changed = abs(after - before) > _CONVERGED * after
     return not (changed.nnz if sparse.issparse(changed) else changed.any())
 
 
 def _product(a: Matrix, b: Matrix, step: Matrix, dropped: float) -> Matrix:
-    """Multiply; sparse products lose at most ``dropped`` of each row's mass, but never a transition of ``step``."""
+    """Product a b; sparse products drop at most mass ``dropped`` per row, but never an entry of ``step``."""
     if isinstance(a, sparse.csr_array) and isinstance(b, sparse.csr_array):
         n = a.shape[0]
-        if n**2 > MOST_ENTRIES or max(a.nnz, b.nnz) <= _FILLED * n**2:
+        if n**2 > MAX_ENTRIES or max(a.nnz, b.nnz) <= _DENSE_FROM * n**2:
             return _sparse_product(a, b, step, dropped)
     return _to_dense(a) @ _to_dense(b)
 
@@ -137,21 +139,21 @@ def _product(a: Matrix, b: Matrix, step: Matrix, dropped: float) -> Matrix:
 def _sparse_product(
     a: sparse.csr_array, b: sparse.csr_array, step: Matrix, dropped: float
 ) -> sparse.csr_array:
-    """Multiply by blocks of rows, so that only what is kept of the product is ever there as a whole."""
-    effort = np.concatenate([[0], np.cumsum(np.diff(b.indptr)[a.indices])])[a.indptr]
-    bounds = np.searchsorted(effort, np.arange(_BLOCK, effort[-1], _BLOCK)).tolist()
+    """Product by row blocks, so that the dropped entries of one block only are in memory."""
+    work = np.concatenate([[0], np.cumsum(np.diff(b.indptr)[a.indices])])[a.indptr]
+    bounds = np.searchsorted(work, np.arange(_BLOCK_PRODUCTS, work[-1], _BLOCK_PRODUCTS)).tolist()
     blocks: list[sparse.csr_array] = []
     n_entries = 0
     for begin, end in pairwise(sorted({0, *bounds, a.shape[0]})):
         blocks.append(_drop(sparse.csr_array(a[begin:end] @ b), step[begin:end], dropped))
         n_entries += blocks[-1].nnz
-        if n_entries > MOST_ENTRIES:
+        if n_entries > MAX_ENTRIES:
             raise TooManyEntriesError
     return sparse.csr_array(sparse.vstack(blocks, format="csr"))
 
 
 def _drop(rows: sparse.csr_array, step: sparse.csr_array, dropped: float) -> sparse.csr_array:
-    """Drop, in place, entries below ``dropped`` / (entries in the row), unless ``step`` has an entry in that place.
+    """Drop, in place, entries below ``dropped`` / (entries in the row), unless ``step`` has an entry there.
 
     Without that exception a chain with rare transitions could become reducible.
     """
@@ -159,10 +161,10 @@ def _drop(rows: sparse.csr_array, step: sparse.csr_array, dropped: float) -> spa
     kept = rows.data >= np.repeat(dropped / np.maximum(lengths, 1), lengths)
     if kept.all():
         return rows
-    places = sparse.csr_array(
+    positions = sparse.csr_array(
         (np.arange(rows.nnz, dtype=np.int64) + 1, rows.indices, rows.indptr), rows.shape
     )
-    kept[sparse.csr_array(places.multiply(step > 0.0)).data - 1] = True
+    kept[sparse.csr_array(positions.multiply(step > 0.0)).data - 1] = True
     rows.data[~kept] = 0.0
     rows.eliminate_zeros()
     return rows

@@ -1,4 +1,4 @@
-"""Weighted adjacency of graphs of networkx and igraph, recognised without importing either."""
+"""Weighted adjacency matrices of networkx and igraph graphs, recognised without importing either package."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from klump.errors import InvalidArgumentError
 def weighted_adjacency(
     G: Any, weight: str | None = "weight"
 ) -> tuple[sparse.csr_array, tuple[Hashable, ...]]:
-    """Weights of the steps of a random walk on a graph.
+    """Weighted adjacency matrix of a graph, whose normalised rows are its random walk.
 
     Parameters
     ----------
@@ -51,27 +51,27 @@ def weighted_adjacency(
         raise InvalidArgumentError("the graph G has no nodes: a chain needs at least one state")
     if weight not in (None, "weight") and values and all(value is None for value in values):
         raise InvalidArgumentError(f"weight={weight!r} is not an attribute of any edge of the graph")
-    amounts = _amounts(values, weight)
+    weights = _to_weights(values, weight)
     if not G.is_directed():
-        # A loop is its own way back.
+        # A loop is its own reverse edge.
         back = source != target
         source, target = np.concatenate([source, target[back]]), np.concatenate([target, source[back]])
-        amounts = np.concatenate([amounts, amounts[back]])
+        weights = np.concatenate([weights, weights[back]])
     n = len(nodes)
-    adjacency = sparse.csr_array(sparse.coo_array((amounts, (source, target)), shape=(n, n)))
+    adjacency = sparse.csr_array(sparse.coo_array((weights, (source, target)), shape=(n, n)))
     adjacency.eliminate_zeros()
     return adjacency, nodes
 
 
 def _library(G: Any) -> str:
-    """Which library the graph is from, by the modules of its classes, so that subclasses count too."""
+    """Library of the graph, by the modules in the MRO of its class, so that subclasses are recognised."""
     for kind in type(G).__mro__:
         library = kind.__module__.partition(".")[0]
         if library in ("networkx", "igraph"):
             return library
     raise InvalidArgumentError(
         f"G must be a graph of networkx or igraph, not {type(G).__module__}.{type(G).__qualname__}; "
-        "an adjacency matrix goes to MarkovChain.from_counts"
+        "pass an adjacency matrix to MarkovChain.from_counts"
     )
 
 
@@ -96,8 +96,8 @@ def _igraph_edges(G: Any, weight: str | None) -> Edges:
     return nodes, ends[:, 0], ends[:, 1], values
 
 
-def _amounts(values: list[Any], weight: str | None) -> Any:
-    """Weights as numbers, 1 where an edge has none."""
+def _to_weights(values: list[Any], weight: str | None) -> Any:
+    """Edge weights as float64, 1 where the attribute is missing."""
     try:
         return np.array([1.0 if value is None else float(value) for value in values], dtype=np.float64)
     except (TypeError, ValueError) as error:

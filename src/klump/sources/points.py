@@ -1,4 +1,4 @@
-"""Similarities between points and their nearest neighbours, for random walks that prefer near ones."""
+"""Similarity matrices and nearest-neighbour graphs of points, for random walks."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from scipy.sparse.csgraph import connected_components
 from klump.arguments import check_count
 from klump.errors import InvalidArgumentError
 
-# Weight of a link between clouds that have no neighbours in common.
-_LINK = 0.01
-# Clouds of fewer points, or of fewer than the square root of all, are linked many at a time.
-_FEW = 64
+# Weight of an edge that links two connected components of the nearest-neighbour graph; edges within have 1/2 or 1.
+_LINK_WEIGHT = 0.01
+# Components of at most max(this, sqrt(n_points)) points are linked in batches of similar size.
+_MAX_BATCHED = 64
 
 
 def similarities(X: Any, n_neighbors: int = 15) -> NDArray[np.float64]:
@@ -48,7 +48,7 @@ def similarities(X: Any, n_neighbors: int = 15) -> NDArray[np.float64]:
     """
     from scipy.spatial.distance import cdist
 
-    unit, n_neighbors = _checked(X, n_neighbors)
+    unit, n_neighbors = _check_points(X, n_neighbors)
     squared = cdist(unit, unit, "sqeuclidean")
     scale = _mean_squared_neighbor_distance(squared, n_neighbors)
     if scale == 0:
@@ -61,10 +61,10 @@ def similarities(X: Any, n_neighbors: int = 15) -> NDArray[np.float64]:
 
 
 def neighbor_graph(X: Any, n_neighbors: int = 15) -> sparse.csr_array:
-    """Weights of the walk between nearest neighbours: 1 for each other's, 1/2 for one of the two, 1 for oneself.
+    """Symmetrised nearest-neighbour graph A: A = (N + N^T) / 2 + I, with N[i, j] = 1 if j is a neighbour of i.
 
-    Clouds without a neighbour across would never be left. They are linked, but hardly: by the nearest pairs of points
-    that make everything hang together (those of the minimum spanning tree), with weight 1/100.
+    Its connected components are linked by the minimum spanning tree between them, through their nearest pairs of
+    points, with edges of weight 1/100.
 
     Parameters
     ----------
@@ -89,75 +89,75 @@ def neighbor_graph(X: Any, n_neighbors: int = 15) -> sparse.csr_array:
     """
     from sklearn.neighbors import NearestNeighbors
 
-    unit, n_neighbors = _checked(X, n_neighbors)
+    unit, n_neighbors = _check_points(X, n_neighbors)
     tree = NearestNeighbors(n_neighbors=n_neighbors).fit(unit)
     halves = sparse.csr_array(tree.kneighbors_graph()) * 0.5
     weights = sparse.csr_array(halves + halves.T + sparse.eye_array(unit.shape[0]))
     while True:
-        n_clouds, cloud = connected_components(weights, directed=False)
-        if n_clouds == 1:
+        n_components, component = connected_components(weights, directed=False)
+        if n_components == 1:
             return weights
-        links = _nearest_links(tree, unit, cloud)
+        links = _nearest_links(tree, unit, component)
         weights = sparse.csr_array(weights + links.maximum(links.T))
 
 
-def _nearest_links(tree: Any, points: NDArray[np.float64], cloud: NDArray[Any]) -> sparse.csr_array:
-    """One link from each cloud but the largest to the point nearest to it outside: a round of Boruvka's algorithm."""
-    n, size = points.shape[0], np.bincount(cloud)
-    largest, few = int(np.argmax(size)), max(_FEW, int(np.sqrt(n)))
+def _nearest_links(tree: Any, points: NDArray[np.float64], component: NDArray[Any]) -> sparse.csr_array:
+    """Shortest edge out of every component but the largest: one round of Boruvka's algorithm."""
+    n, size = points.shape[0], np.bincount(component)
+    largest, few = int(np.argmax(size)), max(_MAX_BATCHED, int(np.sqrt(n)))
     large = (number for number in np.flatnonzero(size > few).tolist() if number != largest)
-    pairs = [_link_of_large(points, cloud, number) for number in large]
+    pairs = [_link_large(points, component, number) for number in large]
     for most in 2 ** np.arange(int(np.log2(few)) + 2):
         small = (size <= most) & (size > most // 2) & (size <= few)
         small[largest] = False
         if small.any():
-            pairs.append(_links_of_small(tree, points, cloud, small, int(most)))
+            pairs.append(_link_small(tree, points, component, small, int(most)))
     row, column = np.concatenate(pairs).T
-    return sparse.csr_array((np.full(row.size, _LINK), (row, column)), shape=(n, n))
+    return sparse.csr_array((np.full(row.size, _LINK_WEIGHT), (row, column)), shape=(n, n))
 
 
-def _link_of_large(points: NDArray[np.float64], cloud: NDArray[Any], number: int) -> NDArray[np.intp]:
-    """Link a cloud to the nearest of all points outside."""
+def _link_large(points: NDArray[np.float64], component: NDArray[Any], number: int) -> NDArray[np.intp]:
+    """Shortest edge out of one component, from a tree of all points outside."""
     from sklearn.neighbors import NearestNeighbors
 
-    inside, outside = np.flatnonzero(cloud == number), np.flatnonzero(cloud != number)
+    inside, outside = np.flatnonzero(component == number), np.flatnonzero(component != number)
     distance, nearest = NearestNeighbors(n_neighbors=1).fit(points[outside]).kneighbors(points[inside])
     here = int(np.argmin(distance[:, 0]))
     return np.array([[inside[here], outside[nearest[here, 0]]]])
 
 
-def _links_of_small(
-    tree: Any, points: NDArray[np.float64], cloud: NDArray[Any], small: NDArray[np.bool_], most: int
+def _link_small(
+    tree: Any, points: NDArray[np.float64], component: NDArray[Any], small: NDArray[np.bool_], most: int
 ) -> NDArray[np.intp]:
-    """Link clouds of at most so many points: one more nearest neighbour than that must lie outside."""
-    here = np.flatnonzero(small[cloud])
+    """Shortest edges out of components of at most ``most`` points: ``most`` + 1 nearest neighbours reach outside."""
+    here = np.flatnonzero(small[component])
     distance, there = tree.kneighbors(points[here], n_neighbors=min(most + 1, points.shape[0]))
-    first = np.argmax(cloud[there] != cloud[here][:, None], axis=1)
+    first = np.argmax(component[there] != component[here][:, None], axis=1)
     distance, there = (table[np.arange(here.size), first] for table in (distance, there))
-    order = np.lexsort((here, distance, cloud[here]))
-    _, at = np.unique(cloud[here][order], return_index=True)
+    order = np.lexsort((here, distance, component[here]))
+    _, at = np.unique(component[here][order], return_index=True)
     return np.stack([here[order][at], there[order][at]], axis=1)
 
 
-def _checked(X: Any, n_neighbors: Any) -> tuple[NDArray[np.float64], int]:
-    """Points in a unit of length in which squares stay in range, and how many neighbours there can be."""
-    points = _points(X)
+def _check_points(X: Any, n_neighbors: Any) -> tuple[NDArray[np.float64], int]:
+    """Validated points scaled to extent 1, so that squared distances neither overflow nor underflow, and neighbours."""
+    points = _to_points(X)
     n = points.shape[0]
     if check_count("n_neighbors", n_neighbors, most=None) > n:
         raise InvalidArgumentError(f"n_neighbors={n_neighbors} is more than the {n} points; pass at most {n}")
     with np.errstate(over="ignore"):
         extent = np.ptp(points, axis=0).max()
     if extent == 0:
-        raise InvalidArgumentError(f"X holds {n} identical points; distances between them say nothing")
+        raise InvalidArgumentError(f"X holds {n} identical points; pass points that differ")
     if not np.isfinite(extent):
         raise InvalidArgumentError("X has coordinates too large to subtract; rescale it")
     return points / extent, min(int(n_neighbors), n - 1)
 
 
-def _points(X: Any) -> NDArray[np.float64]:
+def _to_points(X: Any) -> NDArray[np.float64]:
     try:
         if np.iscomplexobj(X):
-            raise TypeError("complex numbers have no order of nearness here")
+            raise TypeError("complex coordinates")
         points = np.array(X, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise InvalidArgumentError(
@@ -182,7 +182,7 @@ def _points(X: Any) -> NDArray[np.float64]:
 
 
 def _mean_squared_neighbor_distance(squared: NDArray[np.float64], n_neighbors: int) -> float:
-    """Mean over the points of the mean squared distance to their nearest neighbours, themselves left out."""
+    """Mean squared distance to the ``n_neighbors`` nearest neighbours other than the point itself, over all points."""
     others = squared.copy()
     np.fill_diagonal(others, np.inf)
     others.partition(n_neighbors - 1, axis=1)

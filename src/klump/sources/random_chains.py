@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 Labels = NDArray[np.intp]
 
-# Share of the transitions of a state that follow the planted groups; the others lead anywhere.
+# Share of the successors of a state drawn from its planted target group; the others are drawn from all states.
 _PLANTED_SHARE = {"metastable": 0.9, "cyclic": 0.9, "noisy": 0.5}
 
 
@@ -46,7 +46,7 @@ def block_chain(
         Weight of the noise; at 0 the chain is exactly lumpable.
     concentration
         ``None``: independent uniform entries, rows normalised, as in the paper. A number: rows from the
-        symmetric Dirichlet law with this parameter; small ones make a few transitions dominate.
+        symmetric Dirichlet distribution with this parameter; small ones make a few transitions dominate.
     random_state
         Seed or generator.
 
@@ -72,12 +72,17 @@ def block_chain(
     check_number("eps", eps, most=1.0)
     rng = np.random.default_rng(random_state)
     n_groups, n = len(counts), sum(counts)
-    between = (1.0 - alpha) * _stochastic(rng, n_groups, n_groups, concentration) + alpha * np.eye(n_groups)
+    between = (1.0 - alpha) * _random_stochastic(rng, n_groups, n_groups, concentration) + alpha * np.eye(
+        n_groups
+    )
     blocks = [
-        [between[i, j] * _stochastic(rng, counts[i], counts[j], concentration) for j in range(n_groups)]
+        [
+            between[i, j] * _random_stochastic(rng, counts[i], counts[j], concentration)
+            for j in range(n_groups)
+        ]
         for i in range(n_groups)
     ]
-    noise = _stochastic(rng, n, n, concentration)
+    noise = _random_stochastic(rng, n, n, concentration)
     labels = np.repeat(np.arange(n_groups), counts)
     return MarkovChain((1.0 - eps) * np.block(blocks) + eps * noise), labels
 
@@ -92,7 +97,7 @@ def random_chain(
     coupling: float = 1e-3,
     random_state: Any = 0,
 ) -> MarkovChain:
-    """Irreducible chain with no planted meaning.
+    """Irreducible random chain without planted groups.
 
     Parameters
     ----------
@@ -101,14 +106,14 @@ def random_chain(
     kind
         ``"dense"``: every transition has positive probability. ``"sparse"``: a CSR matrix in which each state
         has at most ``degree`` successors, one of them next on a random cycle through all states.
-        ``"decomposable"``: ``n_blocks`` blocks that are left with probability about ``coupling``.
+        ``"decomposable"``: ``n_blocks`` blocks with exit probability about ``coupling`` per step.
         ``"reversible"``: a random walk on symmetric weights.
     concentration
-        As in :func:`block_chain`; it does not concern ``"sparse"``.
+        As in :func:`block_chain`; ignored for ``"sparse"``.
     degree
         Successors of each state of a sparse chain.
     n_blocks, coupling
-        Number of blocks of a decomposable chain, and the weight of the transitions to all states.
+        Number of blocks of a decomposable chain, and weight of the dense chain mixed in.
     random_state
         Seed or generator.
 
@@ -123,13 +128,13 @@ def random_chain(
     rng = np.random.default_rng(random_state)
     if kind == "sparse":
         successors = np.column_stack(
-            [rng.integers(n, size=(n, check_count("degree", degree, most=None) - 1)), _cycle(rng, n)]
+            [rng.integers(n, size=(n, check_count("degree", degree, most=None) - 1)), _random_cycle(rng, n)]
         )
-        return MarkovChain(_from_successors(rng, successors))
+        return MarkovChain(_random_weights(rng, successors))
     if kind == "dense":
-        return MarkovChain(_stochastic(rng, n, n, concentration))
+        return MarkovChain(_random_stochastic(rng, n, n, concentration))
     if kind == "reversible":
-        weights = _stochastic(rng, n, n, concentration)
+        weights = _random_stochastic(rng, n, n, concentration)
         return MarkovChain(weights + weights.T, normalize=True)
     if kind == "decomposable":
         return MarkovChain(
@@ -147,27 +152,26 @@ def sparse_block_chain(
 ) -> tuple[MarkovChain, Labels]:
     """Large sparse chain with planted groups of equal size, its states in random order.
 
-    Each state draws ``degree`` successors with uniformly random weights (equal draws add up). Some lead to
-    random states of a group that depends on the state's own, the others anywhere; one of the latter is the
-    next state on a random cycle through all states, so that the chain is irreducible.
+    Each state draws ``degree`` successors with uniformly random weights (duplicates are summed). Some are drawn from a
+    target group that depends on the state's own group, the others from all states; one of the latter is the successor
+    on a random cycle through all states, which makes the chain irreducible.
 
     Parameters
     ----------
     n_states, n_groups
         Number of states and of groups.
     degree
-        Successors drawn for each state, at least 2.
+        Successors drawn per state, at least 2.
     kind
-        ``"metastable"``: nine in ten lead to the state's own group. ``"cyclic"``: nine in ten lead to the
-        next group, so that the groups are (nearly) lumpable but not metastable. ``"noisy"``: half lead to
-        the own group and half anywhere.
+        ``"metastable"``: 90 % of the successors are in the state's own group. ``"cyclic"``: 90 % are in the next
+        group, so that the groups are (nearly) lumpable but not metastable. ``"noisy"``: 50 % are in the own group.
     random_state
         Seed or generator.
 
     Returns
     -------
     chain : MarkovChain
-        The chain, stored sparse.
+        The chain, with a CSR matrix.
     labels : ndarray
         Planted group of each state.
 
@@ -196,30 +200,32 @@ def sparse_block_chain(
     goals = (labels + 1) % n_groups if kind == "cyclic" else labels
     n_planted = min(degree - 1, round(_PLANTED_SHARE[kind] * degree))
     successors = np.empty((n_states, degree), dtype=np.int32)
-    successors[:, :n_planted] = _members(rng, labels, goals, n_planted)
+    successors[:, :n_planted] = _draw_members(rng, labels, goals, n_planted)
     successors[:, n_planted:-1] = rng.integers(n_states, size=(n_states, degree - n_planted - 1))
-    successors[:, -1] = _cycle(rng, n_states)
-    return MarkovChain(_from_successors(rng, successors)), labels
+    successors[:, -1] = _random_cycle(rng, n_states)
+    return MarkovChain(_random_weights(rng, successors)), labels
 
 
 def _decomposable(
     rng: np.random.Generator, n: int, n_blocks: int, coupling: float, concentration: float | None
 ) -> Array:
-    """Stochastic matrix with blocks of nearly equal size, mixed with a little of a dense one."""
+    """Nearly completely decomposable matrix (1 - coupling) * block diagonal + coupling * dense."""
     if n_blocks > n:
         raise InvalidArgumentError(f"n_blocks={n_blocks} is more than the {n} states")
     check_number("coupling", coupling, most=1.0)
     if coupling == 0:
-        raise InvalidArgumentError("coupling=0 would cut the chain in pieces; pass a positive probability")
+        raise InvalidArgumentError("coupling=0 makes the chain reducible; pass a positive probability")
     sizes = np.bincount(np.arange(n) * n_blocks // n)
     inside = np.zeros((n, n))
     for size, first in zip(sizes.tolist(), (np.cumsum(sizes) - sizes).tolist(), strict=True):
-        inside[first : first + size, first : first + size] = _stochastic(rng, size, size, concentration)
-    return np.asarray((1.0 - coupling) * inside + coupling * _stochastic(rng, n, n, concentration))
+        inside[first : first + size, first : first + size] = _random_stochastic(
+            rng, size, size, concentration
+        )
+    return np.asarray((1.0 - coupling) * inside + coupling * _random_stochastic(rng, n, n, concentration))
 
 
-def _members(rng: np.random.Generator, labels: Labels, goals: Labels, n_draws: int) -> Labels:
-    """Draw for each state ``n_draws`` random members of the group that is its goal."""
+def _draw_members(rng: np.random.Generator, labels: Labels, goals: Labels, n_draws: int) -> Labels:
+    """Draw ``n_draws`` random members of group ``goals[i]`` per state ``i``."""
     by_group = np.argsort(labels, kind="stable")
     size = np.bincount(labels)
     first = np.cumsum(size) - size
@@ -227,16 +233,16 @@ def _members(rng: np.random.Generator, labels: Labels, goals: Labels, n_draws: i
     return np.asarray(by_group[first[goals][:, None] + position])
 
 
-def _cycle(rng: np.random.Generator, n: int) -> Labels:
-    """Next state of each state on a random cycle through all of them."""
+def _random_cycle(rng: np.random.Generator, n: int) -> Labels:
+    """Successor of each state on a random cycle through all states."""
     order = rng.permutation(n)
     following = np.empty(n, dtype=np.intp)
     following[order] = np.roll(order, -1)
     return following
 
 
-def _from_successors(rng: np.random.Generator, successors: NDArray[Any]) -> sparse.csr_array:
-    """Stochastic matrix with random positive weights on the successors drawn for each state."""
+def _random_weights(rng: np.random.Generator, successors: NDArray[Any]) -> sparse.csr_array:
+    """Stochastic matrix with random positive weights on the given successors."""
     n, degree = successors.shape
     weights = 1.0 - rng.random((n, degree))
     weights /= weights.sum(axis=1, keepdims=True)
@@ -246,15 +252,17 @@ def _from_successors(rng: np.random.Generator, successors: NDArray[Any]) -> spar
     return matrix
 
 
-def _stochastic(rng: np.random.Generator, n_rows: int, n_cols: int, concentration: float | None) -> Array:
+def _random_stochastic(
+    rng: np.random.Generator, n_rows: int, n_cols: int, concentration: float | None
+) -> Array:
     """Random stochastic matrix: normalised uniform entries, or Dirichlet rows."""
     if concentration is None:
         entries = rng.random((n_rows, n_cols))
     else:
         if not (np.isfinite(concentration) and concentration > 0):
             raise InvalidArgumentError(f"concentration={concentration!r} must be a positive number, or None")
-        # A gamma variable of small shape c is one of shape c + 1 times U ** (1 / c). Taking out the largest U
-        # keeps rows from vanishing, and unlike in Generator.dirichlet rounding favours no column.
+        # Gamma(c) = Gamma(c + 1) * U ** (1 / c) in distribution. Dividing by the largest U keeps rows of small c from
+        # underflow, and rounding favours no column, unlike in Generator.dirichlet.
         base = 1.0 - rng.random((n_rows, n_cols))
         base /= base.max(axis=1, keepdims=True)
         entries = rng.standard_gamma(concentration + 1.0, (n_rows, n_cols)) * base ** (1.0 / concentration)

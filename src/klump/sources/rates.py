@@ -1,4 +1,4 @@
-"""Continuous-time chains, made discrete by uniformisation, or by sampling at multiples of a lag."""
+"""Discrete-time chains of continuous-time ones: uniformisation, or P = exp(lag G)."""
 
 from __future__ import annotations
 
@@ -11,24 +11,23 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from klump.errors import InvalidArgumentError
-from klump.sources.exponential import LARGEST_STEP, MOST_ENTRIES, Matrix, TooManyEntriesError, exponential
+from klump.sources.exponential import MAX_ENTRIES, MAX_STEP, Matrix, TooManyEntriesError, exponential
 
-# The clock ticks a little faster than the busiest state leaves, as in PRISM. At exactly its rate that state
-# would never stay, and the discrete chain could be periodic although no continuous-time chain is.
-_EXCESS = 1.02
+# Uniformisation rate q per largest exit rate, as in PRISM. With 1 the fastest state would have no self-transition, and
+# the discrete chain could be periodic although no continuous-time chain is.
+_CLOCK_FACTOR = 1.02
 
-# How far a diagonal may be from minus the row's sum, as a share of that sum.
+# Largest |diagonal + exit rate| per exit rate that is taken for rounding, per precision of the input.
 _TOLERANCE = {"double": 1e-8, "single": 1e-5}
 
 
-def uniformized(rates: Any) -> Matrix:
-    """Transition matrix ``I + R / q`` of the chain with rates ``R``, watched at the ticks of a clock.
+def uniformize(rates: Any) -> Matrix:
+    """Uniformised transition matrix ``P = I + G / q`` of the chain with generator ``G``.
 
-    The rate ``q`` of the clock is 1.02 times the largest exit rate, so that every state stays with a
-    probability of at least 0.0196 and the discrete chain is never periodic. Whatever ``q``, the
-    stationary distribution is that of the continuous-time chain, and a partition is exactly lumpable for
-    the one if it is for the other. States without a rate out of them are absorbing and get a
-    self-transition.
+    The uniformisation rate ``q`` is 1.02 times the largest exit rate, so that every self-transition has probability
+    0.0196 or more and the discrete chain is aperiodic. For every ``q``, the stationary distribution is that of the
+    continuous-time chain, and a partition is exactly lumpable for the one if and only if it is for the other. States
+    with exit rate 0 are absorbing and get a self-transition of probability 1.
 
     Parameters
     ----------
@@ -43,14 +42,14 @@ def uniformized(rates: Any) -> Matrix:
 
     Examples
     --------
-    >>> uniformized([[0.0, 51.0], [25.5, 0.0]]).round(4)
+    >>> uniformize([[0.0, 51.0], [25.5, 0.0]]).round(4)
     array([[0.0196, 0.9804],
            [0.4902, 0.5098]])
     """
-    away, exit_rates = _read(rates)
-    clock = _EXCESS * float(exit_rates.max()) or 1.0
-    _entries(away)[...] /= clock
-    return _with_diagonal(away, 1.0 - exit_rates / clock)
+    off_diagonal, exit_rates = _read_rates(rates)
+    clock = _CLOCK_FACTOR * float(exit_rates.max()) or 1.0
+    _entries(off_diagonal)[...] /= clock
+    return _set_diagonal(off_diagonal, 1.0 - exit_rates / clock)
 
 
 def transition_matrix(rates: Any, lag: float) -> Matrix:
@@ -58,15 +57,15 @@ def transition_matrix(rates: Any, lag: float) -> Matrix:
 
     Entries are non-negative and rows sum to 1 to within rounding. The entries of a dense matrix are accurate to 1e-12.
     In a sparse one the smallest entries are dropped: each row is within 1e-12 of the exact one in total variation,
-    and every transition that has a rate is kept. So a sparse chain does not resolve exits that have a probability of
-    1e-12 or less over the lag; a dense one does.
+    and every transition with a positive rate is kept. A sparse chain does not resolve exit probabilities of 1e-12 or
+    less over the lag; a dense one does.
 
     Parameters
     ----------
     rates
-        As for :func:`uniformized`.
+        As for :func:`uniformize`.
     lag
-        A positive time, in the unit in which the rates are per time.
+        A positive time, in the unit of time of the rates.
 
     Returns
     -------
@@ -80,24 +79,24 @@ def transition_matrix(rates: Any, lag: float) -> Matrix:
            [0.2162, 0.7838]])
     """
     time = _positive_time(lag)
-    away, exit_rates = _read(rates)
+    off_diagonal, exit_rates = _read_rates(rates)
     clock = float(exit_rates.max())
     if not math.isfinite(clock * time):
         raise InvalidArgumentError(
             f"lag={time!r} is too large: times the largest exit rate, {clock:g}, it is infinite; take a smaller lag"
         )
     # frexp(x)[1] squarings halve x to below 1.
-    squarings = max(0, math.frexp(clock * time / LARGEST_STEP)[1])
+    squarings = max(0, math.frexp(clock * time / MAX_STEP)[1])
     scale = math.ldexp(time, -squarings)
-    _require_no_underflow(away, scale, time)
-    _entries(away)[...] *= scale
-    step = _with_diagonal(away, (clock - exit_rates) * scale)
+    _require_no_underflow(off_diagonal, scale, time)
+    _entries(off_diagonal)[...] *= scale
+    step = _set_diagonal(off_diagonal, (clock - exit_rates) * scale)
     try:
         return exponential(step, squarings)
     except TooManyEntriesError:
         raise InvalidArgumentError(
             f"lag={time!r} is too large: the sparse transition matrix of {step.shape[0]:,} states would have more than "
-            f"{MOST_ENTRIES:,} entries; take a smaller lag, or leave it out for the uniformised chain"
+            f"{MAX_ENTRIES:,} entries; take a smaller lag, or leave it out for the uniformised chain"
         ) from None
 
 
@@ -113,35 +112,37 @@ def _positive_time(lag: Any) -> float:
     return time
 
 
-def _read(rates: Any) -> tuple[Matrix, NDArray[np.float64]]:
-    """Check the rates; return a copy of those off the diagonal, and the exit rates."""
-    matrix, tolerance = _square(rates)
+def _read_rates(rates: Any) -> tuple[Matrix, NDArray[np.float64]]:
+    """Validate the rates; return a copy of the off-diagonal ones, and the exit rates."""
+    matrix, tolerance = _to_square(rates)
     diagonal = matrix.diagonal()
-    away = _without_diagonal(matrix)
-    _require_non_negative(away)
+    off_diagonal = _off_diagonal(matrix)
+    _require_non_negative(off_diagonal)
     with np.errstate(over="ignore"):
-        exit_rates = np.asarray(away.sum(axis=1), dtype=np.float64).ravel()
-        clock = _EXCESS * float(exit_rates.max())
+        exit_rates = np.asarray(off_diagonal.sum(axis=1), dtype=np.float64).ravel()
+        clock = _CLOCK_FACTOR * float(exit_rates.max())
     if not np.isfinite(clock):
         raise InvalidArgumentError("rates has rows whose sum is too large; choose a larger unit of time")
     _require_consistent(diagonal, exit_rates, tolerance)
-    return away, exit_rates
+    return off_diagonal, exit_rates
 
 
 def _entries(matrix: Matrix) -> NDArray[np.float64]:
-    """Stored entries, to be read and changed in place."""
+    """View of the stored entries."""
     return matrix.data if isinstance(matrix, sparse.csr_array) else matrix
 
 
-def _with_diagonal(away: Matrix, diagonal: NDArray[np.float64]) -> Matrix:
-    if isinstance(away, sparse.csr_array):
-        return sparse.csr_array(away + sparse.dia_array((diagonal[None, :], [0]), shape=away.shape))
-    np.fill_diagonal(away, diagonal)
-    return away
+def _set_diagonal(off_diagonal: Matrix, diagonal: NDArray[np.float64]) -> Matrix:
+    if isinstance(off_diagonal, sparse.csr_array):
+        return sparse.csr_array(
+            off_diagonal + sparse.dia_array((diagonal[None, :], [0]), shape=off_diagonal.shape)
+        )
+    np.fill_diagonal(off_diagonal, diagonal)
+    return off_diagonal
 
 
-def _require_no_underflow(away: Matrix, scale: float, lag: float) -> None:
-    values = _entries(away)
+def _require_no_underflow(off_diagonal: Matrix, scale: float, lag: float) -> None:
+    values = _entries(off_diagonal)
     smallest = float(np.min(values, initial=np.inf, where=values > 0.0))
     if smallest * scale < np.finfo(np.float64).tiny:
         raise InvalidArgumentError(
@@ -150,8 +151,8 @@ def _require_no_underflow(away: Matrix, scale: float, lag: float) -> None:
         )
 
 
-def _square(rates: Any) -> tuple[Matrix, float]:
-    """Copy the rates to float64, dense or CSR, and tell how exact they can be."""
+def _to_square(rates: Any) -> tuple[Matrix, float]:
+    """Copy of the rates in float64, dense or CSR, and the tolerance of their precision."""
     try:
         given = rates if sparse.issparse(rates) else np.asarray(rates)
     except ValueError as error:
@@ -179,20 +180,20 @@ def _square(rates: Any) -> tuple[Matrix, float]:
     return matrix, _TOLERANCE["single" if single else "double"]
 
 
-def _without_diagonal(matrix: Matrix) -> Matrix:
+def _off_diagonal(matrix: Matrix) -> Matrix:
     if isinstance(matrix, sparse.csr_array):
         coo = matrix.tocoo()
-        away = coo.row != coo.col
+        mask = coo.row != coo.col
         return sparse.csr_array(
-            sparse.coo_array((coo.data[away], (coo.row[away], coo.col[away])), shape=matrix.shape)
+            sparse.coo_array((coo.data[mask], (coo.row[mask], coo.col[mask])), shape=matrix.shape)
         )
-    away = matrix.copy()
-    np.fill_diagonal(away, 0.0)
-    return away
+    off_diagonal = matrix.copy()
+    np.fill_diagonal(off_diagonal, 0.0)
+    return off_diagonal
 
 
-def _require_non_negative(away: Matrix) -> None:
-    coo = sparse.coo_array(away)
+def _require_non_negative(off_diagonal: Matrix) -> None:
+    coo = sparse.coo_array(off_diagonal)
     bad = np.flatnonzero(coo.data < 0)
     if bad.size:
         row, col = int(coo.row[bad[0]]), int(coo.col[bad[0]])
@@ -206,7 +207,7 @@ def _require_non_negative(away: Matrix) -> None:
 def _require_consistent(
     diagonal: NDArray[np.float64], exit_rates: NDArray[np.float64], tolerance: float
 ) -> None:
-    """Insist that the diagonal is all zero or that of a generator."""
+    """Require that the diagonal is all zero, or minus the exit rates."""
     if not diagonal.any():
         return
     wrong = np.flatnonzero(np.abs(diagonal + exit_rates) > tolerance * exit_rates)

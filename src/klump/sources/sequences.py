@@ -1,4 +1,4 @@
-"""Transition counts of sequences of symbols."""
+"""Transition counts of symbol sequences."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from scipy import sparse
 from klump.arguments import check_count
 from klump.errors import InvalidArgumentError
 
-# Up to here a dense table of counts is small (8 MB) and everything downstream is faster with it.
-_MOST_DENSE_STATES = 1000
+# Most states of a dense count matrix: 8 MB, and dense chains are faster downstream.
+_MAX_DENSE_STATES = 1000
 
-# Kinds of NumPy arrays that can be joined without changing a symbol: never an int with a float or a text.
-_JOINED_KINDS = ({"b"}, {"i"}, {"u"}, {"f"}, {"U"}, {"S"})
+# Sets of dtype kinds that np.concatenate joins without changing a symbol: never integers with floats or text.
+_LOSSLESS_KINDS = ({"b"}, {"i"}, {"u"}, {"f"}, {"U"}, {"S"})
 
 _WRAP_HINT = "to pass one sequence, wrap it in a list"
 
@@ -34,7 +34,7 @@ def transition_counts(sequences: Any, lag: int = 1) -> tuple[Any, tuple[Hashable
         arrays), and a list of plain values such as ``[0, 1, 0]``. A list of strings is always a
         list of sequences of characters, so one sequence of words is ``[["sun", "rain", "sun"]]``.
     lag
-        Distance of the pairs that are counted. They overlap: every position starts one.
+        Distance of the counted pairs. They overlap: every position starts one (sliding window).
 
     Returns
     -------
@@ -42,8 +42,8 @@ def transition_counts(sequences: Any, lag: int = 1) -> tuple[Any, tuple[Hashable
         ``counts[i, j]`` transitions from state ``i`` to state ``j``; an array up to 1000 states, sparse
         beyond.
     states : tuple
-        The symbols, sorted if they can be sorted and by first appearance otherwise. Symbols that take
-        part in no counted transition (in sequences too short for the lag, say) are left out.
+        The symbols, sorted if they are comparable and by first appearance otherwise. Symbols without a counted
+        transition (in sequences too short for the lag, say) are left out.
 
     Examples
     --------
@@ -53,24 +53,24 @@ def transition_counts(sequences: Any, lag: int = 1) -> tuple[Any, tuple[Hashable
     >>> counts
     array([[1, 1], [2, 0]])
     """
-    codes, symbols, lengths = _coded(sequences, lag)
+    codes, symbols, lengths = _encode_sequences(sequences, lag)
     source, target = _pairs(codes, lengths, int(lag))
     return _tabulate(source, target, symbols)
 
 
 class Transitions(NamedTuple):
-    """Transitions one by one, in the order in which they were seen."""
+    """Individual transitions, in order of occurrence; one element per transition."""
 
     source: NDArray[np.intp]
-    """Number of the state that each one leaves."""
+    """Index of the source state."""
     target: NDArray[np.intp]
-    """Number of the state that it leads to."""
+    """Index of the target state."""
     sequence: NDArray[np.intp]
-    """Number of the sequence in which it was seen."""
+    """Index of the sequence."""
     place: NDArray[np.intp]
-    """Where in that sequence."""
+    """Position of the source in its sequence."""
     symbols: tuple[Hashable, ...]
-    """What the states are called; some of them may take part in no transition."""
+    """Names of the states; some may have no transition."""
 
 
 def transitions(sequences: Any, lag: int = 1) -> Transitions:
@@ -79,7 +79,7 @@ def transitions(sequences: Any, lag: int = 1) -> Transitions:
     >>> transitions([["a", "b", "a", "a"], ["b", "a"]]).sequence.tolist()
     [0, 0, 0, 1]
     """
-    codes, symbols, lengths = _coded(sequences, lag)
+    codes, symbols, lengths = _encode_sequences(sequences, lag)
     source, target = _pairs(codes, lengths, int(lag))
     within = np.maximum(lengths - lag, 0)
     sequence = np.repeat(np.arange(within.size), within)
@@ -87,8 +87,10 @@ def transitions(sequences: Any, lag: int = 1) -> Transitions:
     return Transitions(source, target, sequence, place, symbols)
 
 
-def _coded(sequences: Any, lag: int) -> tuple[NDArray[np.intp], tuple[Hashable, ...], NDArray[np.int64]]:
-    """Numbers of the symbols of all sequences, end to end, what they are called, and where sequences end."""
+def _encode_sequences(
+    sequences: Any, lag: int
+) -> tuple[NDArray[np.intp], tuple[Hashable, ...], NDArray[np.int64]]:
+    """Codes of the concatenated sequences, the symbols by code, and the lengths of the sequences."""
     lag = check_count("lag", lag, most=None)
     parts = _split(sequences)
     lengths = np.array([len(part) for part in parts], dtype=np.int64)
@@ -102,14 +104,14 @@ def _coded(sequences: Any, lag: int) -> tuple[NDArray[np.intp], tuple[Hashable, 
 
 
 def _split(sequences: Any) -> list[Any]:
-    """Find the sequences in what the caller passed."""
+    """List of sequences in the argument of the caller."""
     if isinstance(sequences, (str, bytes)):
         return [sequences]
-    given = _materialized(sequences, "sequences")
+    given = _to_sequence(sequences, "sequences")
     if isinstance(given, np.ndarray):
         if given.ndim == 2:
             return list(given)
-        # A column of names is one sequence; only what cannot be a symbol is a sequence of its own.
+        # An object array of hashable elements is one sequence; unhashable elements are sequences themselves.
         if given.dtype != object or all(isinstance(part, Hashable) for part in given):
             return [given]
     nested = [_is_sequence(part) for part in given]
@@ -121,7 +123,7 @@ def _split(sequences: Any) -> list[Any]:
             f"sequences mixes sequences with plain values ({given[place]!r} at position {place}); "
             f"{_WRAP_HINT}"
         )
-    return [_materialized(part, f"sequence {number}") for number, part in enumerate(given)]
+    return [_to_sequence(part, f"sequence {number}") for number, part in enumerate(given)]
 
 
 def _is_sequence(part: Any) -> bool:
@@ -130,8 +132,8 @@ def _is_sequence(part: Any) -> bool:
     return isinstance(part, Iterable)
 
 
-def _materialized(given: Any, what: str) -> Any:
-    """Turn an ordered collection into something with a length: a string, list, tuple or 1- or 2-D array."""
+def _to_sequence(given: Any, what: str) -> Any:
+    """Convert an ordered iterable to a sized one: a string, list, tuple or 1-D array (2-D for all sequences)."""
     if isinstance(given, (str, bytes, list, tuple)):
         return given
     if isinstance(given, (Set, Mapping)) or not isinstance(given, Iterable):
@@ -151,30 +153,30 @@ def _materialized(given: Any, what: str) -> Any:
 
 
 def _encode(parts: list[Any]) -> tuple[NDArray[np.intp], tuple[Hashable, ...]]:
-    """Give the symbols of all sequences, end to end, numbers in the order of the states."""
+    """Codes of the concatenated sequences, and the symbols by code."""
     kinds = {part.dtype.kind if isinstance(part, np.ndarray) else "?" for part in parts}
-    if kinds in _JOINED_KINDS:
+    if kinds in _LOSSLESS_KINDS:
         return _encode_array(np.concatenate(parts))
-    lists = [_as_objects(part) for part in parts]
+    lists = [_to_objects(part) for part in parts]
     try:
         symbols = list(dict.fromkeys(itertools.chain.from_iterable(lists)))
     except TypeError as error:
-        raise _unhashable(lists) from error
+        raise _unhashable_error(lists) from error
     for symbol in symbols:
         if _is_missing(symbol):
-            raise _missing(symbol)
-    symbols = _sorted_if_possible(symbols)
+            raise _missing_error(symbol)
+    symbols = _sort_if_possible(symbols)
     code = {symbol: number for number, symbol in enumerate(symbols)}
     total = sum(len(part) for part in lists)
     codes = np.fromiter(
         map(code.__getitem__, itertools.chain.from_iterable(lists)), dtype=np.intp, count=total
     )
-    return codes, tuple(map(_plain, symbols))
+    return codes, tuple(map(_to_python, symbols))
 
 
 def _encode_array(values: NDArray[Any]) -> tuple[NDArray[np.intp], tuple[Hashable, ...]]:
     if values.dtype.kind == "f" and np.isnan(values).any():
-        raise _missing(float("nan"))
+        raise _missing_error(float("nan"))
     if values.dtype.kind in "iu":
         low, high = int(values.min()), int(values.max())
         if high - low < max(2 * values.size, 1 << 16):
@@ -186,8 +188,8 @@ def _encode_array(values: NDArray[Any]) -> tuple[NDArray[np.intp], tuple[Hashabl
 def _encode_narrow(
     values: NDArray[Any], low: int, high: int
 ) -> tuple[NDArray[np.intp], tuple[Hashable, ...]]:
-    """Encode integers of a small range by looking them up, without a sort."""
-    # The range fits, so the subtraction cannot overflow once it is done in a type that holds both ends.
+    """Encode integers of a small range by a lookup table, without a sort."""
+    # high - low fits in intp; the subtraction is done in a dtype that holds both operands.
     offset = (values - values.dtype.type(low)).astype(np.intp) if low >= 0 else values.astype(np.intp) - low
     present = np.zeros(high - low + 1, dtype=bool)
     present[offset] = True
@@ -197,19 +199,19 @@ def _encode_narrow(
     return rank[offset], tuple(low + value for value in found.tolist())
 
 
-def _as_objects(part: Any) -> Any:
+def _to_objects(part: Any) -> Any:
     if not isinstance(part, np.ndarray):
         return part
-    # Times stay NumPy's own: Python's have no nanoseconds.
+    # datetime64 and timedelta64 stay NumPy scalars: datetime.datetime has no nanoseconds.
     return list(part) if part.dtype.kind in "mM" else part.tolist()
 
 
-def _plain(symbol: Any) -> Any:
-    """Python's own value for a NumPy scalar: it compares equal and prints as the user expects."""
+def _to_python(symbol: Any) -> Any:
+    """Python scalar for a NumPy scalar: equal, with the same hash, and a shorter repr."""
     return symbol.item() if isinstance(symbol, np.generic) and symbol.dtype.kind in "biufUS" else symbol
 
 
-def _sorted_if_possible(symbols: list[Any]) -> list[Any]:
+def _sort_if_possible(symbols: list[Any]) -> list[Any]:
     try:
         return sorted(symbols)
     except TypeError:
@@ -223,14 +225,14 @@ def _is_missing(symbol: Any) -> bool:
         return True
 
 
-def _missing(symbol: Any) -> InvalidArgumentError:
+def _missing_error(symbol: Any) -> InvalidArgumentError:
     return InvalidArgumentError(
         f"sequences hold the missing value {symbol!r}; drop it, split the sequence there, "
         "or give it a name of its own"
     )
 
 
-def _unhashable(parts: list[Any]) -> InvalidArgumentError:
+def _unhashable_error(parts: list[Any]) -> InvalidArgumentError:
     for number, part in enumerate(parts):
         for place, symbol in enumerate(part):
             try:
@@ -250,18 +252,18 @@ def _pairs(
     source, target = codes[:-lag], codes[lag:]
     if lengths.size == 1:
         return source, target
-    owner = np.repeat(np.arange(lengths.size, dtype=np.int32), lengths)
-    same = owner[:-lag] == owner[lag:]
+    sequence = np.repeat(np.arange(lengths.size, dtype=np.int32), lengths)
+    same = sequence[:-lag] == sequence[lag:]
     return source[same], target[same]
 
 
 def _tabulate(
     source: NDArray[np.intp], target: NDArray[np.intp], symbols: tuple[Hashable, ...]
 ) -> tuple[Any, tuple[Hashable, ...]]:
-    """Count the pairs, over the symbols that are in one."""
+    """Count matrix of the pairs, restricted to symbols that occur in one."""
     n = len(symbols)
     counts: Any
-    if n <= _MOST_DENSE_STATES:
+    if n <= _MAX_DENSE_STATES:
         counts = np.bincount(source * n + target, minlength=n * n).reshape(n, n)
     else:
         ones = np.ones(source.size, dtype=np.int64)
@@ -273,6 +275,6 @@ def _tabulate(
         return counts, symbols
     kept = np.flatnonzero(used)
     counts = counts[kept][:, kept]
-    if sparse.issparse(counts) and kept.size <= _MOST_DENSE_STATES:
+    if sparse.issparse(counts) and kept.size <= _MAX_DENSE_STATES:
         counts = counts.toarray()
     return counts, tuple(symbols[i] for i in kept.tolist())

@@ -1,1 +1,1 @@
-"""Compiled kernels behind the stationary distribution of large sparse chains."""
+"""Numba kernels for the stationary distribution of large sparse chains."""

@@ -1,4 +1,4 @@
-"""Kernels on the flows of probability between the states of a sparse chain: balance, groups, sweeps."""
+"""Kernels on the probability flows of a sparse chain: detailed balance, aggregation, Gauss-Seidel sweeps."""
 
 # mypy: disallow-untyped-decorators=False
 
@@ -12,20 +12,22 @@ from numba import njit
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
-_LEAST = 1e-300  # stands for masses that a double cannot hold
 Index = NDArray[Any]  # int32, or int64 in chains of more than 2**31 transitions
+
+# Substitute for masses that underflow float64, so that their flows stay positive.
+_MIN_MASS = 1e-300
 
 
 @njit(cache=True, nogil=True)
-def balanced(
+def solve_balance(
     indptr: Index,
     indices: Index,  # in: increasing within each row
     jumps: Floats,
 ) -> tuple[Floats, NDArray[np.int64], float]:
-    """Masses (mantissas and exponents) that balance every flow with its reverse, and the worst misfit.
+    """Masses (mantissas and exponents) in detailed balance, and max |m_i p_ij / (m_j p_ji) - 1|.
 
-    Masses follow from a spanning tree of the graph; the other transitions tell whether they fit. The misfit is
-    infinite if a transition has no reverse.
+    Masses follow from a breadth-first spanning tree; the residual is over all transitions, and infinite if one has no
+    reverse.
     """
     n = len(indptr) - 1
     mass, exponent = np.zeros(n), np.zeros(n, np.int64)
@@ -37,7 +39,7 @@ def balanced(
         for e in range(indptr[i], indptr[i + 1]):
             j = indices[e]
             if mass[j] == 0.0:
-                reverse = _place(indptr, indices, j, i)
+                reverse = _find_entry(indptr, indices, j, i)
                 if reverse < 0:
                     return mass, exponent, np.inf
                 ratio, shift = math.frexp(jumps[e])
@@ -50,7 +52,7 @@ def balanced(
     for i in range(n):
         for e in range(indptr[i], indptr[i + 1]):
             j = indices[e]
-            reverse = _place(indptr, indices, j, i)
+            reverse = _find_entry(indptr, indices, j, i)
             if reverse < 0:
                 return mass, exponent, np.inf
             out, shift = math.frexp(mass[i] * jumps[e])
@@ -61,30 +63,30 @@ def balanced(
 
 
 @njit(cache=True, nogil=True)
-def imbalance(
+def balance_residual(
     indptr: Index,
     indices: Index,  # in: increasing within each row
     probability: Floats,
     mass: Floats,
-    most: float,
+    limit: float,
 ) -> float:
-    """How far flows differ from their reverses, summed over all pairs of states; stops when that is too far."""
+    """Sum of |m_i p_ij - m_j p_ji| over all ordered pairs; stops early once it exceeds ``limit``."""
     total = 0.0
     for i in range(len(mass)):
         for e in range(indptr[i], indptr[i + 1]):
             j = indices[e]
             flow = mass[i] * probability[e]
-            reverse = _place(indptr, indices, j, i)
-            # What has no reverse counts from both sides.
+            reverse = _find_entry(indptr, indices, j, i)
+            # A pair without a reverse transition is visited once, but has two terms.
             total += 2.0 * flow if reverse < 0 else abs(flow - mass[j] * probability[reverse])
-        if total > most:
+        if total > limit:
             break
     return total
 
 
 @njit(cache=True, nogil=True)
-def _place(indptr: Index, indices: Index, row: int, column: int) -> int:
-    """Where a row holds a column, or -1."""
+def _find_entry(indptr: Index, indices: Index, row: int, column: int) -> int:
+    """Position of entry (row, column) by binary search, or -1."""
     low, high = indptr[row], indptr[row + 1]
     while low < high:
         middle = (low + high) // 2
@@ -101,44 +103,44 @@ def groups(
     indices: Index,
     jumps: Floats,
     mass: Floats,
-    enough: float,
+    max_exit: float,
     rounds: int,
-    most: int,
+    max_size: int,
 ) -> tuple[NDArray[np.int32], int]:
-    """Join states along their largest flows, and number the groups that result.
+    """Agglomerate states along their largest flows; return group labels and the number of groups.
 
-    In each round every group that a step leaves with a probability above ``enough`` joins the one that its
-    largest single flow leads to, unless together they have more than ``most`` members. What remains apart
-    after many rounds are the sets that hold a walker for long.
+    In each round every group with an exit probability per step above ``max_exit`` is merged with the target of its
+    largest single flow, unless the union has more than ``max_size`` members. After many rounds the groups are the
+    nearly closed sets of the chain. Union-find with path halving.
     """
     n = len(mass)
     root = np.arange(n)
     for _ in range(rounds):
-        inside, leaving, best = np.zeros(n), np.zeros(n), np.zeros(n)
+        inside, outflow, best = np.zeros(n), np.zeros(n), np.zeros(n)
         target, size = np.arange(n), np.zeros(n, np.int64)
         for i in range(n):
             here = root[i]
-            held = max(mass[i], _LEAST)
+            held = max(mass[i], _MIN_MASS)
             inside[here] += held
             size[here] += 1
             for e in range(indptr[i], indptr[i + 1]):
                 there = root[indices[e]]
                 if there != here:
                     flow = held * jumps[e]
-                    leaving[here] += flow
+                    outflow[here] += flow
                     if flow > best[here]:
                         best[here] = flow
                         target[here] = there
         joined = False
         for here in range(n):
-            if leaving[here] > enough * inside[here]:
-                a, b = _top(root, here), _top(root, target[here])
-                if a != b and size[a] + size[b] <= most:
+            if outflow[here] > max_exit * inside[here]:
+                a, b = _find_root(root, here), _find_root(root, target[here])
+                if a != b and size[a] + size[b] <= max_size:
                     size[min(a, b)] += size[max(a, b)]
                     root[max(a, b)] = min(a, b)
                     joined = True
         for i in range(n):
-            root[i] = _top(root, i)
+            root[i] = _find_root(root, i)
         if not joined:
             break
     n_groups = 0
@@ -153,7 +155,8 @@ def groups(
 
 
 @njit(cache=True, nogil=True)
-def _top(root: NDArray[np.int64], i: int) -> int:
+def _find_root(root: NDArray[np.int64], i: int) -> int:
+    """Representative of the set of ``i``, with path halving."""
     while root[i] != i:
         root[i] = root[root[i]]
         i = root[i]
@@ -161,16 +164,16 @@ def _top(root: NDArray[np.int64], i: int) -> int:
 
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})
-def sweep(
-    indptr: Index,  # in: the transitions by target, that is the transpose
+def gauss_seidel(
+    indptr: Index,  # in: the transpose, that is, transitions by target
     indices: Index,
     jumps: Floats,
     mass: Floats,  # inout
-    times: int,
+    n_sweeps: int,
 ) -> None:
-    """Replace each mass in turn by the inflow, there and back again (symmetric Gauss-Seidel)."""
+    """Symmetric Gauss-Seidel sweeps of mass = mass jumps: forwards, then backwards."""
     n = len(mass)
-    for step in range(2 * n * times):
+    for step in range(2 * n * n_sweeps):
         at = step % (2 * n)
         j = at if at < n else 2 * n - 1 - at
         inflow = 0.0

@@ -1,8 +1,7 @@
-"""Elimination of the states of a sparse chain, cheapest first, as long as that is affordable.
+"""Sparse GTH elimination in minimum-degree order, up to a work limit.
 
-Exact like :mod:`klump.chain.elimination`, and quick where chains mix slowest: paths, rings, trees and grids
-have an order of elimination that creates few new transitions. Where every order creates many, the reduction
-stops by itself.
+Free of subtractions like :mod:`klump.chain.elimination`, and fast where chains mix slowest: paths, rings, trees and
+grids have elimination orders with little fill-in. Where every order has much fill-in, the reduction stops early.
 """
 
 # mypy: disallow-untyped-decorators=False
@@ -16,96 +15,105 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from klump.chain.elimination import FASTMATH, HUGE, Floats
+from klump.chain.elimination import FASTMATH, MAX_RATIO, Floats
 
-_CHEAP = (
-    10_000  # below this many new transitions a state is eliminated here, above it is left to a dense solver
-)
-_SLACK = 3  # rows are tidied up when this much of the pool per live entry is used
-_MOST_GROWTH = 2  # a chain that grows by more while its states dwindle has no cheap order
+# Fill-in bound (in-degree * out-degree) above which a state is left to the dense solver, once that can take the rest.
+_MAX_FILL = 10_000
+# Pool entries per live entry; the row pool is compacted when it is this full.
+_POOL_SLACK = 3
+# Most live entries per initial transition; a chain that grows more has no elimination order with little fill-in.
+_MAX_GROWTH = 2
+
+# Indices into ``_Graph.cursor``: three write cursors, ...
+_ROW_POOL = 0
+_COLUMN_POOL = 1
+_RECORD = 2
+# ... and the length of the row pool at which it is compacted.
+_COMPACT_AT = 3
 
 
 class _Graph(NamedTuple):
-    """The chain of the states that remain: rows in a pool with gaps, columns as linked lists.
+    """The chain censored to the active (not yet eliminated) states: rows in a pool, columns as linked lists.
 
-    A row that outgrows its place moves to the end of the pool. A row never names a state that is gone; a
-    column may, which is sorted out when it is read.
+    A row that exceeds its capacity moves to the end of the pool. Rows hold active targets only; columns may hold
+    eliminated sources, which are skipped on traversal.
     """
 
-    target: NDArray[np.int32]  # pool of rows: where each transition leads, ...
-    weight: Floats  # ... and how likely
-    start: NDArray[np.int64]
-    length: NDArray[np.int64]
-    room: NDArray[np.int64]
-    source: NDArray[np.int32]  # pool of columns: who leads here, ...
-    following: NDArray[np.int64]  # ... and the place of the next such entry, -1 at the end
-    head: NDArray[np.int64]
-    n_in: NDArray[np.int64]  # transitions into each state from those that remain
-    remains: NDArray[np.bool_]
-    place: NDArray[np.int64]  # where the row that is being passed on holds a state, -1 if it does not
-    used: NDArray[np.int64]  # entries used of the pool of rows, of columns, of the record; when to tidy up
+    target: NDArray[np.int32]  # row pool: target state of each transition
+    weight: Floats  # row pool: weight of each transition
+    start: NDArray[np.int64]  # per state: offset of its row in the pool
+    length: NDArray[np.int64]  # per state: entries of its row, that is, its out-degree
+    capacity: NDArray[np.int64]  # per state: entries reserved for its row
+    source: NDArray[np.int32]  # column pool: source state of each transition
+    next_entry: NDArray[np.int64]  # column pool: next entry of the same column, -1 at the end
+    head: NDArray[np.int64]  # per state: first entry of its column, -1 if empty
+    n_in: NDArray[np.int64]  # per state: in-degree, from active states
+    active: NDArray[np.bool_]
+    position: NDArray[np.int64]  # per state: its index in the row of the pivot state, -1 if absent
+    cursor: NDArray[np.int64]  # see _ROW_POOL to _COMPACT_AT
 
 
 class Reduction(NamedTuple):
-    """What is left after elimination, and what it takes to undo it."""
+    """The censored chain on the remaining states, and the record for back substitution."""
 
     remaining: NDArray[np.int64]
-    weights: Floats  # dense, among the states that remain; empty if they are too many
-    order: NDArray[np.int64]  # eliminated states, first to last, ...
-    ends: NDArray[np.int64]  # ... where each one's entries in the record end, ...
-    pivot: Floats  # ... and its weight of leaving for those that remained
-    source: NDArray[np.int32]
-    weight: Floats
+    weights: Floats  # dense, among the remaining states; empty if there are too many
+    order: NDArray[np.int64]  # eliminated states, first to last
+    ends: NDArray[np.int64]  # per eliminated state: end of its entries in the record
+    pivot: Floats  # per eliminated state: its exit rate to the states then active
+    source: NDArray[np.int32]  # record: source of each transition into an eliminated state
+    weight: Floats  # record: its weight
 
 
-def reduced(jumps: Any, most_remaining: int, most_work: int) -> Reduction:
-    """Eliminate states of a sparse chain without self-transitions until few remain or the work is spent.
+def reduce_chain(jumps: Any, max_remaining: int, max_work: int) -> Reduction:
+    """Eliminate states of a sparse chain without self-transitions until ``max_remaining`` or ``max_work`` is reached.
 
-    ``jumps`` is a ``csr_array`` without stored zeros; work is counted in entries of rows that are touched.
+    ``jumps`` is a ``csr_array`` without stored zeros; work is the number of row entries visited.
     """
     n, nnz = jumps.shape[0], jumps.nnz
-    size = _SLACK * max(_MOST_GROWTH * nnz, most_remaining**2)
+    size = _POOL_SLACK * max(_MAX_GROWTH * nnz, max_remaining**2)
     length = np.diff(jumps.indptr).astype(np.int64)
     graph = _Graph(
         target=np.empty(size, np.int32),
         weight=np.empty(size),
         start=jumps.indptr[:-1].astype(np.int64),
         length=length,
-        room=length.copy(),
+        capacity=length.copy(),
         source=np.empty(size, np.int32),
-        following=np.empty(size, np.int64),
+        next_entry=np.empty(size, np.int64),
         head=np.full(n, -1),
         n_in=np.zeros(n, np.int64),
-        remains=np.ones(n, bool),
-        place=np.full(n, -1),
-        used=np.array([nnz, 0, 0, _SLACK * nnz]),
+        active=np.ones(n, bool),
+        position=np.full(n, -1),
+        cursor=np.array([nnz, 0, 0, _POOL_SLACK * nnz]),
     )
     graph.target[:nnz] = jumps.indices
     graph.weight[:nnz] = jumps.data
-    done, order, ends, pivot, source, weight = _reduce(graph, most_remaining, most_work)
-    remaining = np.flatnonzero(graph.remains)
-    weights = _dense(graph, remaining) if len(remaining) <= most_remaining else np.zeros((0, 0))
-    end = graph.used[2]
+    done, order, ends, pivot, source, weight = _reduce(graph, max_remaining, max_work)
+    remaining = np.flatnonzero(graph.active)
+    weights = _to_dense(graph, remaining) if len(remaining) <= max_remaining else np.zeros((0, 0))
+    end = graph.cursor[_RECORD]
     return Reduction(remaining, weights, order[:done], ends[:done], pivot[:done], source[:end], weight[:end])
 
 
 @njit(cache=True, nogil=True)
 def _link(graph: _Graph, i: int, j: int) -> None:
-    """List ``i`` among those that lead to ``j``."""
-    entry = graph.used[1]
+    """Prepend ``i`` to column ``j``."""
+    entry = graph.cursor[_COLUMN_POOL]
     graph.source[entry] = i
-    graph.following[entry] = graph.head[j]
+    graph.next_entry[entry] = graph.head[j]
     graph.head[j] = entry
-    graph.used[1] += 1
+    graph.cursor[_COLUMN_POOL] += 1
     graph.n_in[j] += 1
 
 
 @njit(cache=True, nogil=True)
 def _reduce(
     graph: _Graph,  # inout
-    most_remaining: int,
-    most_work: int,
+    max_remaining: int,
+    max_work: int,
 ) -> tuple[int, NDArray[np.int64], NDArray[np.int64], Floats, NDArray[np.int32], Floats]:
+    """Eliminate states by increasing fill-in bound, with lazy updates of the priority queue."""
     n = len(graph.head)
     for i in range(n):
         for e in range(graph.start[i], graph.start[i] + graph.length[i]):
@@ -117,46 +125,46 @@ def _reduce(
     done, work = 0, 0
     while done < n - 1:
         cost, k = heapq.heappop(queue)
-        if not graph.remains[k] or cost != graph.n_in[k] * graph.length[k]:
-            continue  # an entry that a newer one has replaced
-        if cost > _CHEAP and n - done <= most_remaining:
+        if not graph.active[k] or cost != graph.n_in[k] * graph.length[k]:
+            continue  # outdated priority
+        if cost > _MAX_FILL and n - done <= max_remaining:
             break
-        need = _entries_without(graph, k)
+        need = _bound_entries(graph, k)
         work += need
-        # States to come will hardly be cheaper than this one.
-        to_come = 2 * cost * max(0, n - done - most_remaining)
-        if work + to_come > most_work or not _has_room(graph, need):
+        # Fill-in grows along the order, so the current cost estimates that of the states ahead from below.
+        ahead = 2 * cost * max(0, n - done - max_remaining)
+        if work + ahead > max_work or not _reserve(graph, need):
             break
         pivot[done] = _eliminate(graph, k, source, weight, queue)
         order[done] = k
-        ends[done] = graph.used[2]
+        ends[done] = graph.cursor[_RECORD]
         done += 1
     return done, order, ends, pivot, source, weight
 
 
 @njit(cache=True, nogil=True)
-def _entries_without(graph: _Graph, k: int) -> int:
-    """How many entries the rows of those that lead to ``k`` can have without it."""
+def _bound_entries(graph: _Graph, k: int) -> int:
+    """Upper bound on the total length of the rows of the predecessors of ``k`` after its elimination."""
     total = 0
     entry = graph.head[k]
     while entry >= 0:
-        if graph.remains[graph.source[entry]]:
+        if graph.active[graph.source[entry]]:
             total += graph.length[graph.source[entry]] + graph.length[k]
-        entry = graph.following[entry]
+        entry = graph.next_entry[entry]
     return total
 
 
 @njit(cache=True, nogil=True)
-def _has_room(graph: _Graph, need: int) -> bool:
-    """Make room for more entries, by closing the gaps between rows if necessary."""
-    if graph.used[0] + 2 * need > graph.used[3]:
-        target, weight = np.empty(graph.used[0], np.int32), np.empty(graph.used[0])
+def _reserve(graph: _Graph, need: int) -> bool:
+    """Ensure space for ``need`` more entries, compacting the row pool if necessary; False if there is none."""
+    if graph.cursor[_ROW_POOL] + 2 * need > graph.cursor[_COMPACT_AT]:
+        target, weight = np.empty(graph.cursor[_ROW_POOL], np.int32), np.empty(graph.cursor[_ROW_POOL])
         end = 0
         for i in range(len(graph.head)):
-            if graph.remains[i]:
+            if graph.active[i]:
                 begin = graph.start[i]
                 graph.start[i] = end
-                graph.room[i] = graph.length[i]
+                graph.capacity[i] = graph.length[i]
                 for e in range(begin, begin + graph.length[i]):
                     target[end] = graph.target[e]
                     weight[end] = graph.weight[e]
@@ -164,51 +172,52 @@ def _has_room(graph: _Graph, need: int) -> bool:
         for e in range(end):
             graph.target[e] = target[e]
             graph.weight[e] = weight[e]
-        graph.used[0] = end
-        # Tidying up early keeps the pool in cache, and leaves most of what is reserved untouched.
-        graph.used[3] = _SLACK * (end + need)
-    return max(graph.used[3], graph.used[1] + need, graph.used[2] + need) <= len(graph.source)
+        graph.cursor[_ROW_POOL] = end
+        # Compacting early keeps the pool in cache, and most of its pages unallocated.
+        graph.cursor[_COMPACT_AT] = _POOL_SLACK * (end + need)
+    columns, record = graph.cursor[_COLUMN_POOL] + need, graph.cursor[_RECORD] + need
+    return max(graph.cursor[_COMPACT_AT], columns, record) <= len(graph.source)
 
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath=FASTMATH)
 def _eliminate(
     graph: _Graph,  # inout
     k: int,
-    source: NDArray[np.int32],  # inout: the record: who led to k ...
-    weight: Floats,  # inout: ... and with which weight
-    queue: list[Any],  # inout: the states by cost
+    source: NDArray[np.int32],  # inout: record of predecessors of eliminated states
+    weight: Floats,  # inout: record of their weights
+    queue: list[Any],  # inout: heap of (fill-in bound, state)
 ) -> float:
-    """Take out one state and return the weight of leaving it for the others."""
+    """Eliminate state ``k`` and return its pivot, the exit rate to the active states."""
     begin, end = graph.start[k], graph.start[k] + graph.length[k]
     target, law = graph.target[begin:end].copy(), graph.weight[begin:end].copy()
     total = law.sum()
     if total > 0.0:
         law /= total
     seen = np.full(len(target), -1, np.int32)
-    graph.remains[k] = False
+    graph.active[k] = False
     for e in range(len(target)):
         graph.n_in[target[e]] -= 1
-        graph.place[target[e]] = e
+        graph.position[target[e]] = e
     entry = graph.head[k]
     while entry >= 0:
         i = graph.source[entry]
-        if graph.remains[i]:
-            source[graph.used[2]] = i
-            weight[graph.used[2]] = _pass_through(graph, i, k, target, law, seen)
-            graph.used[2] += 1
+        if graph.active[i]:
+            source[graph.cursor[_RECORD]] = i
+            weight[graph.cursor[_RECORD]] = _censor_row(graph, i, k, target, law, seen)
+            graph.cursor[_RECORD] += 1
             heapq.heappush(queue, (graph.n_in[i] * graph.length[i], np.int64(i)))
-        entry = graph.following[entry]
+        entry = graph.next_entry[entry]
     for j in target:
-        graph.place[j] = -1
+        graph.position[j] = -1
         heapq.heappush(queue, (graph.n_in[j] * graph.length[j], np.int64(j)))
     return float(total)
 
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath=FASTMATH)
-def _pass_through(
+def _censor_row(
     graph: _Graph, i: int, k: int, target: NDArray[np.int32], law: Floats, seen: NDArray[np.int32]
 ) -> float:
-    """Replace the transition from ``i`` to ``k`` by where ``k`` leads."""
+    """Replace the transition from ``i`` to ``k`` by ``a[i, k]`` times the next-state distribution ``law`` of ``k``."""
     begin, end = graph.start[i], graph.start[i] + graph.length[i] - 1
     at = begin
     while graph.target[at] != k:
@@ -217,19 +226,19 @@ def _pass_through(
     graph.target[at], graph.weight[at] = graph.target[end], graph.weight[end]
     n_new = len(target)
     for e in range(begin, end):
-        at = graph.place[graph.target[e]]
+        at = graph.position[graph.target[e]]
         if at >= 0:
             graph.weight[e] += through * law[at]
             seen[at] = i
             n_new -= 1
-    if graph.place[i] >= 0:  # a return to i is no transition
-        seen[graph.place[i]] = i
+    if graph.position[i] >= 0:  # self-transitions are dropped
+        seen[graph.position[i]] = i
         n_new -= 1
-    if end - begin + n_new > graph.room[i]:
-        moved = graph.used[0]
+    if end - begin + n_new > graph.capacity[i]:
+        moved = graph.cursor[_ROW_POOL]
         graph.start[i] = moved
-        graph.room[i] = end - begin + 2 * n_new
-        graph.used[0] += graph.room[i]
+        graph.capacity[i] = end - begin + 2 * n_new
+        graph.cursor[_ROW_POOL] += graph.capacity[i]
         for e in range(begin, end):
             graph.target[moved] = graph.target[e]
             graph.weight[moved] = graph.weight[e]
@@ -246,19 +255,20 @@ def _pass_through(
 
 
 @njit(cache=True, nogil=True)
-def _dense(graph: _Graph, remaining: NDArray[np.int64]) -> Floats:
+def _to_dense(graph: _Graph, remaining: NDArray[np.int64]) -> Floats:
+    """Weights among the remaining states; overwrites ``graph.position``."""
     weights = np.zeros((len(remaining), len(remaining)))
     for row, i in enumerate(remaining):
-        graph.place[i] = row
+        graph.position[i] = row
     for row, i in enumerate(remaining):
         for e in range(graph.start[i], graph.start[i] + graph.length[i]):
-            weights[row, graph.place[graph.target[e]]] = graph.weight[e]
+            weights[row, graph.position[graph.target[e]]] = graph.weight[e]
     return weights
 
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath=FASTMATH)
-def restored(reduction: Reduction, mass_remaining: Floats) -> Floats:
-    """Stationary masses of all states from those of the states that remained."""
+def substitute_back(reduction: Reduction, mass_remaining: Floats) -> Floats:
+    """Back substitution: stationary masses of all states from those of the remaining ones."""
     order, ends = reduction.order, reduction.ends
     mass = np.zeros(len(order) + len(mass_remaining))
     for row, i in enumerate(reduction.remaining):
@@ -268,7 +278,7 @@ def restored(reduction: Reduction, mass_remaining: Floats) -> Floats:
         for e in range(ends[step - 1] if step else 0, ends[step]):
             inflow += mass[reduction.source[e]] * reduction.weight[e]
         pivot = reduction.pivot[step]
-        if inflow / HUGE > pivot:
+        if inflow / MAX_RATIO > pivot:
             for i in range(len(mass)):
                 mass[i] *= pivot / inflow
             mass[order[step]] = 1.0
