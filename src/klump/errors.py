@@ -169,6 +169,10 @@ class InvalidChainError(KlumpError, ValueError):
     """What was given is not the transition matrix of a Markov chain."""
 
 
+class CountsError(InvalidChainError):
+    """The rows of a matrix hold counts, not probabilities."""
+
+
 class ReducibleChainError(InvalidChainError):
     """The chain has no unique, everywhere positive stationary distribution."""
 

@@ -58,14 +58,19 @@ def test_not_finite(form, bad):
     matrix = P.copy()
     matrix[1, 2] = bad
     message = refusal(form(matrix))
-    assert f"has {bad} at row 1, column 2: every entry must be a finite number" in message
+    assert (
+        f"row 1 of the transition matrix has {bad} in column 2: every entry must be a finite number"
+        in message
+    )
 
 
 @BOTH
 def test_negative(form):
     matrix = P.copy()
     matrix[2, 0], matrix[2, 1] = -0.1, 0.3
-    assert "has -0.1 at row 2, column 0: probabilities cannot be negative" in refusal(form(matrix))
+    assert "row 2 of the transition matrix has -0.1 in column 0: probabilities cannot be negative" in refusal(
+        form(matrix)
+    )
     matrix[2] = [-1e-9, -1e-9, 1.0]
     assert "(and 1 more)" in refusal(form(matrix))
 
@@ -102,7 +107,9 @@ def test_non_numeric_input():
     assert "must hold numbers, but it holds object values" in refusal(
         np.array([[{}, 1], [1, 0]], dtype=object)
     )
-    assert "row 0, column 1" in refusal(np.array([[1.0, None], [0, 1]], dtype=object))
+    assert "row 0 of the transition matrix has nan in column 1" in refusal(
+        np.array([[1.0, None], [0, 1]], dtype=object)
+    )
 
 
 def test_ragged_rows():

@@ -43,7 +43,7 @@ def error_of(arguments, status):
         ),
         (
             "aggregate absorbing.csv -k 1",
-            "Pass --restrict largest to keep its largest closed class, or --restart P",
+            "pass --restrict largest to keep its largest closed class, or --restart P",
         ),
         ("path absorbing.csv -k 1", "absorbing.csv: the chain is not irreducible"),
         (

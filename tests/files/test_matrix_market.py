@@ -64,8 +64,8 @@ def test_invalid_files(tmp_path, text, message):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (HEADER + "2 2 2\n1 2 nan\n2 1 1\n", "nan at row 0, column 1"),
-        (HEADER + "2 2 2\n1 2 -1\n2 1 1\n", "-1.0 at row 0, column 1: probabilities cannot be negative"),
+        (HEADER + "2 2 2\n1 2 nan\n2 1 1\n", "row 0 of the transition matrix has nan in column 1"),
+        (HEADER + "2 2 2\n1 2 -1\n2 1 1\n", "has -1.0 in column 1: probabilities cannot be negative"),
         (HEADER + "2 3 2\n1 2 1\n2 1 1\n", r"must be square, but its shape is \(2, 3\)"),
         (HEADER + "2 2 1\n1 2 1\n", "row 1 of the transition matrix sums to 0"),
         (HEADER + "2 2 2\n1 2 5\n2 1 7\n", "row 0 .* sums to 5 .*look like counts; pass normalize=True"),

@@ -45,5 +45,5 @@ def test_too_many_restarts_are_refused(monkeypatch):
     weights = sparse.csr_array(np.array([[1.0, 0], [0, 0]]))
     assert fill_dead_ends(weights, "ab", np.array([0.5, 0.5]), **WORDS).nnz == 3
     empty = sparse.csr_array((2, 2))
-    with pytest.raises(InvalidArgumentError, match="4 transitions; pass initial="):
+    with pytest.raises(InvalidArgumentError, match="4 transitions; pass initial with"):
         fill_dead_ends(empty, "ab", np.array([0.5, 0.5]), **WORDS)

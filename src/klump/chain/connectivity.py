@@ -14,7 +14,7 @@ from scipy.sparse import csgraph
 
 from klump.chain.rows import Matrix, entries, row_blocks, stack_row_blocks
 from klump.chain.validation import downcast_indices, normalize_rows, scale_rows
-from klump.errors import InvalidArgumentError, ReducibleChainError
+from klump.errors import InvalidArgumentError, ReducibleChainError, Setting, Symbol, Text
 
 # Upper bound on n_states * n_initial, the transitions that a restart stores in a sparse chain: 0.6 GB at 12 bytes per
 # transition (float64 value, int32 column).
@@ -74,16 +74,23 @@ def reducible_error(classes: Classes, states: Sequence[Hashable], *, restarted: 
     if transient.size:
         kind = "transient state" if transient.size == 1 else f"{transient.size} transient states"
         parts.append(f"{kind} {_list_names(transient, states)}")
-    remedy = (
-        "Pass restrict='largest' to keep its largest closed class, or restart=p to return to an initial distribution "
-        "with probability p at every step"
+    restrict = Setting("restrict", "largest")
+    remedy: Text = (
+        "pass ",
+        restrict,
+        " to keep its largest closed class, or ",
+        Setting("restart", Symbol("p")),
+        " to return to an initial distribution with probability p at every step",
     )
     if restarted:
         remedy = (
-            "It is restarted already: pass restrict='largest' as well to keep the states that the restart reaches, or "
-            "an initial= from which every state can be reached"
+            "it is restarted already: pass ",
+            restrict,
+            " as well to keep the states that the restart reaches, or an ",
+            Setting("initial"),
+            " from which every state can be reached",
         )
-    return ReducibleChainError(f"the chain is not irreducible: {'; '.join(parts)}. {remedy}")
+    return ReducibleChainError(f"the chain is not irreducible: {', '.join(parts)}", remedy=remedy)
 
 
 def _list_names(members: NDArray[np.intp], states: Sequence[Hashable]) -> str:
@@ -118,22 +125,24 @@ def initial_distribution(given: Any, states: Sequence[Hashable]) -> NDArray[np.f
         law[states.index(given)] = 1.0
         return law
     if isinstance(given, str) or not isinstance(given, Iterable):
-        raise InvalidArgumentError(f"initial={given!r} is not the name of a state")
+        raise InvalidArgumentError("is not the name of a state", argument="initial", value=given)
     try:
         law = np.array(given, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise InvalidArgumentError(
-            "initial must be the name of a state, or one probability per state"
+            "must be the name of a state, or one probability per state", argument="initial"
         ) from error
     if law.shape != (n,):
-        raise InvalidArgumentError(f"initial has shape {law.shape}, but the chain has {n} states")
+        raise InvalidArgumentError(f"has shape {law.shape}, but the chain has {n} states", argument="initial")
     bad = np.flatnonzero(~np.isfinite(law) | (law < 0))
     if bad.size:
         raise InvalidArgumentError(
-            f"initial must be a distribution, but it has {law[bad[0]]} at state {bad[0]}"
+            f"must be a distribution, but it has {law[bad[0]]} at state {bad[0]}", argument="initial"
         )
     if abs(law.sum() - 1.0) > 1e-8:
-        raise InvalidArgumentError(f"initial must be a distribution, but it sums to {law.sum():.12g}")
+        raise InvalidArgumentError(
+            f"must be a distribution, but it sums to {law.sum():.12g}", argument="initial"
+        )
     return law / law.sum()
 
 
@@ -148,15 +157,15 @@ def _is_hashable(given: Any) -> bool:
 def add_restart(matrix: Matrix, probability: float, initial: NDArray[np.float64]) -> Matrix:
     """Chain (1 - p) P + p 1 initial^T: a restart with probability p at every step."""
     if not isinstance(probability, Real) or not 0.0 < float(probability) <= 1.0:
-        raise InvalidArgumentError(f"restart={probability!r} must be a probability in (0, 1]")
+        raise InvalidArgumentError("must be a probability in (0, 1]", argument="restart", value=probability)
     n = matrix.shape[0]
     support = np.flatnonzero(initial)
     if not isinstance(matrix, sparse.csr_array):
         return np.asarray((1.0 - probability) * matrix + probability * initial)
     if n * support.size > _MAX_RESTART_TRANSITIONS:
         raise InvalidArgumentError(
-            f"restarting {n} states at {support.size} initial states would store {n * support.size} transitions; "
-            "pass initial= with one state or a few"
+            f"restarting {n} states at {support.size} initial states would store {n * support.size} transitions",
+            remedy=("pass ", Setting("initial"), " with one state or a few"),
         )
     jump = sparse.csr_array((probability * initial)[None, :])
     mixed = (_mix_restart(block, 1.0 - probability, jump) for _, block in row_blocks(matrix))

@@ -14,8 +14,8 @@ from klump import information
 from klump.arguments import check_count
 from klump.chain import connectivity, rows, validation
 from klump.chain.validation import Matrix
-from klump.chain.wording import counted
-from klump.errors import InvalidArgumentError
+from klump.chain.wording import Change, counted, kind_of
+from klump.errors import InvalidArgumentError, Setting
 
 # Largest residual of detailed balance, sum |J - J^T|, of a reversible chain.
 _REVERSIBLE_TOLERANCE = 1e-10
@@ -80,7 +80,11 @@ class MarkovChain:
         index = known.original_index if known else np.arange(matrix.shape[0])
         applied = list(known.applied) if known else []
         if initial is not None and restart is None:
-            raise InvalidArgumentError("initial= says where a restart leads; pass restart= with it")
+            raise InvalidArgumentError(
+                "says where a restart leads",
+                argument="initial",
+                remedy=("pass ", Setting("restart"), " with it"),
+            )
         if restart is not None:
             law = connectivity.initial_distribution(initial, names or range(matrix.shape[0]))
             matrix = connectivity.add_restart(matrix, restart, law)
@@ -88,17 +92,19 @@ class MarkovChain:
             if np.count_nonzero(law) == 1:
                 start = int(np.argmax(law))
                 goal = f"state {names[start] if names else start!r}"
-            applied.append(f"restarted at {goal} with probability {restart:g}")
+            applied.append(Change(f"restarted at {goal} with probability {restart:g}", "restarted"))
         if restrict is not None:
             if restrict != "largest":
                 raise InvalidArgumentError(
-                    f"restrict={restrict!r} is not known; the only choice is 'largest'"
+                    "is not known",
+                    argument="restrict",
+                    value=restrict,
+                    remedy="the only choice is 'largest'",
                 )
             kept = connectivity.communicating_classes(matrix).largest_closed()
             if len(kept) < matrix.shape[0]:
-                applied.append(
-                    f"restricted to the largest closed class, {len(kept)} of {matrix.shape[0]} states"
-                )
+                what = f"restricted to the largest closed class, {len(kept)} of {matrix.shape[0]} states"
+                applied.append(Change(what, "restricted"))
                 matrix = connectivity.restrict_to_class(matrix, kept)
                 index = index[kept]
                 names = None if names is None else tuple(names[i] for i in kept.tolist())
@@ -204,7 +210,7 @@ class MarkovChain:
             raise connectivity.reducible_error(
                 self.classes,
                 self.states,
-                restarted=any(change.startswith("restarted") for change in self.applied),
+                restarted=any(kind_of(change) == "restarted" for change in self.applied),
             )
         if "_supplied" in self.__dict__:
             supplied: NDArray[np.float64] = self.__dict__["_supplied"]
@@ -281,7 +287,7 @@ class MarkovChain:
             mu,
             self.__dict__["_names"],
             self.original_index,
-            (*self.applied, f"every {steps} steps taken as one"),
+            (*self.applied, Change(f"every {steps} steps taken as one", "power")),
         )
         if not chain.is_irreducible:
             raise InvalidArgumentError(

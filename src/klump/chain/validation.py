@@ -11,8 +11,10 @@ from scipy import sparse
 
 from klump.chain.rows import Matrix as Matrix
 from klump.chain.rows import row_blocks
-from klump.errors import InvalidChainError
+from klump.errors import CountsError, InvalidChainError, Setting
 
+# Remedy for rows that do not sum to 1.
+NORMALIZE = ("pass ", Setting("normalize", True), " to divide each row by its sum")
 # Largest |row sum - 1| that is taken for rounding of the input's precision and corrected silently, per precision.
 _TOLERANCE = {"double": 1e-8, "single": 1e-5}
 # Largest |row sum - 1| that is left as it is: float64 rounding of a sum of some thousand terms.
@@ -83,7 +85,7 @@ def _require_non_negative(matrix: Matrix, what: str, first_row: int = 0) -> None
             more = f" (and {position.size - 1} more)" if position.size > 1 else ""
             value = float(values[position[0]])
             raise InvalidChainError(
-                f"the {what} has {value} at row {first_row + row}, column {col}{more}: {rule}"
+                f"of the {what} has {value} in column {col}{more}: {rule}", row=first_row + row
             )
 
 
@@ -129,14 +131,17 @@ def normalize_rows(matrix: Matrix, what: str = "transition matrix", first_row: i
     if empty.size:
         more = f" ({empty.size} such rows)" if empty.size > 1 else ""
         raise InvalidChainError(
-            f"row {first_row + int(empty[0])} of the {what} is all zero{more}: a state needs a transition; "
-            "drop it, or give it a self-transition"
+            f"of the {what} is all zero{more}: a state needs a transition",
+            row=first_row + int(empty[0]),
+            remedy="drop it, or give it a self-transition",
         )
     with np.errstate(over="ignore"):
         inverse = np.ldexp(1.0, -np.frexp(largest)[1])
     if not np.isfinite(inverse).all():
         raise InvalidChainError(
-            f"row {first_row + int(np.argmax(inverse))} of the {what} holds only denormal weights; rescale it"
+            f"of the {what} holds only denormal weights",
+            row=first_row + int(np.argmax(inverse)),
+            remedy="rescale it",
         )
     scaled = scale_rows(matrix, inverse)
     normalized = _divide_rows(scaled, row_sums(scaled))
@@ -177,7 +182,7 @@ def _make_stochastic(matrix: Matrix, precision: str, *, normalize: bool, first_r
     sums = row_sums(matrix)
     error = np.abs(sums - 1.0)
     if not (error <= _TOLERANCE[precision]).all():
-        raise InvalidChainError(_row_sum_message(matrix, sums, error > _TOLERANCE[precision], first_row))
+        raise _row_sum_error(matrix, sums, error > _TOLERANCE[precision], first_row)
     if (error > _ROUNDING).any():
         return _divide_rows(matrix, sums)
     return matrix
@@ -202,20 +207,21 @@ def require_canonical_form(matrix: sparse.csr_array) -> None:
             raise InvalidChainError(f"a probability in rows {rows.start} to {rows.stop - 1} is not positive")
         error = np.abs(row_sums(block) - 1.0)
         if error.max() > _ROUNDING:
-            raise InvalidChainError(f"row {rows.start + int(np.argmax(error))} does not sum to 1")
+            raise InvalidChainError("does not sum to 1", row=rows.start + int(np.argmax(error)))
 
 
-def _row_sum_message(
+def _row_sum_error(
     matrix: Matrix, sums: NDArray[np.float64], wrong: NDArray[np.bool_], first_row: int
-) -> str:
+) -> InvalidChainError:
     values = matrix.data if isinstance(matrix, sparse.csr_array) else matrix
     first, n_wrong = int(np.flatnonzero(wrong)[0]), int(wrong.sum())
-    start = f"row {first_row + first} of the transition matrix sums to {sums[first]:.12g} instead of 1"
+    problem = f"of the transition matrix sums to {sums[first]:.12g} instead of 1"
     if n_wrong > 1:
-        start += f" ({n_wrong} such rows)"
+        problem += f" ({n_wrong} such rows)"
     if np.all(values == np.floor(values)) and values.max() > 1:
-        return f"{start}: these look like counts; use MarkovChain.from_counts"
-    return f"{start}; pass normalize=True to divide each row by its sum"
+        problem += ": these look like counts"
+        return CountsError(problem, row=first_row + first, remedy="use MarkovChain.from_counts")
+    return InvalidChainError(problem, row=first_row + first, remedy=NORMALIZE)
 
 
 def state_names(states: Iterable[Hashable], n: int) -> tuple[Hashable, ...]:

@@ -22,3 +22,24 @@ def counted(number: int, thing: str, plural: str = "s") -> str:
     ('1 state', '0 states', '2 classes')
     """
     return f"{number} {thing}{plural if number != 1 else ''}"
+
+
+class Change(str):
+    """A sentence about what was done to a chain, and its kind: "restarted", "restricted" or "power"."""
+
+    __slots__ = ("kind",)
+    kind: str
+
+    def __new__(cls, text: str, kind: str) -> Change:
+        """Make a sentence of some kind."""
+        change = super().__new__(cls, text)
+        change.kind = kind
+        return change
+
+    def __reduce__(self) -> tuple[type[Change], tuple[str, str]]:
+        return Change, (str(self), self.kind)
+
+
+def kind_of(change: str) -> str | None:
+    """Kind of a change; None for one that was read from a file, where only the sentence is kept."""
+    return change.kind if isinstance(change, Change) else None

@@ -17,9 +17,6 @@ INTERRUPTED = 130  # what shells report for a program that Ctrl-C ended
 
 # Options that are not called like the argument.
 _OPTIONS = {"n_states": "-k", "random_state": "--seed", "n_jobs": "--jobs"}
-# Arguments that messages of a single text mention.
-_MENTIONED = "normalize|restrict|restart|initial|n_states|beta|betas|method|n_init|random_state|n_jobs"
-_ARGUMENT = re.compile(rf"\b({_MENTIONED})=('[^']*'|\[[^]]*\]|[\w.+-]*\w|)")
 
 
 class LazyGroup(click.Group):
@@ -52,48 +49,24 @@ class PlainCommand(click.Command):
         try:
             return super().invoke(ctx)
         except KlumpError as error:
-            message = error.render(spell_as_option)
+            failure = error
         except MemoryError:
-            message = "there is not enough memory for this chain"
-        click.echo(f"klump: error: {self.explained(message, ctx)}", err=True)
+            failure = KlumpError("there is not enough memory for this chain")
+        self.name_file(failure, ctx)
+        click.echo(f"klump: error: {failure.render(spell_as_option)}", err=True)
         return ctx.exit(1)
 
-    def explained(self, message: str, ctx: click.Context) -> str:
-        """Put a message of the library in words of the command line."""
-        return message
+    def name_file(self, error: KlumpError, ctx: click.Context) -> None:
+        """Name the file that an error is about, if the command has one."""
 
 
 class ChainCommand(PlainCommand):
     """A command on a file, whose errors name the file."""
 
-    def explained(self, message: str, ctx: click.Context) -> str:
-        """Name the file, and options instead of arguments."""
-        files = (ctx.params.get(name) for name in ("file", "labels", "initial_labels", "output"))
-        return about_file(message, [path for path in files if path is not None])
-
-
-def about_file(message: str, paths: list[str]) -> str:
-    """Name the file that an error is about, and spell arguments of Python as options.
-
-    >>> about_file("chain.csv: pass normalize=True", ["chain.csv"])
-    'chain.csv: pass --normalize'
-    >>> about_file("Pass restrict='largest', or restart=p", ["chain.csv"])
-    'chain.csv: Pass --restrict largest, or --restart P'
-    """
-    file = paths[0]
-    for path in paths:
-        if message.startswith(f"{path}: "):
-            file, message = path, message.removeprefix(f"{path}: ")
-    return f"{file}: {_ARGUMENT.sub(_as_option, message)}"
-
-
-def _as_option(argument: re.Match[str]) -> str:
-    name, value = argument.groups()
-    if value in ("", "True"):
-        return spell_as_option(name, UNSET)
-    if re.fullmatch(r"'[\w.-]+'", value):
-        value = value[1:-1]
-    return spell_as_option(name, Symbol("p") if value == "p" else Symbol(value))
+    def name_file(self, error: KlumpError, ctx: click.Context) -> None:
+        """Name the file of the chain, unless the error names another one."""
+        if error.file is None:
+            error.file = ctx.params["file"]
 
 
 def spell_as_option(argument: str, value: Any) -> str:

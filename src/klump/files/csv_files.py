@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from klump.chain.rows import entries
-from klump.errors import FileFormatError
+from klump.errors import FileFormatError, Setting
 from klump.files.registry import Contents
 
 if TYPE_CHECKING:
@@ -188,7 +188,8 @@ def _require_no_duplicates(
         first, again = int(order[which]), int(order[which + 1])
         raise FileFormatError(
             f"line {lines[again]}: the transition from {names[rows[again]]!r} to {names[cols[again]]!r} was "
-            f"already given in line {lines[first]}; remove one, or pass normalize=True to add them up"
+            f"already given in line {lines[first]}",
+            remedy=("remove one, or pass ", Setting("normalize", True), " to add them up"),
         )
 
 

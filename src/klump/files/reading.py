@@ -6,17 +6,15 @@ import os
 import re
 import zipfile
 import zlib
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal
 
 from klump.chain import MarkovChain
-from klump.errors import FileFormatError, KlumpError
+from klump.chain.validation import NORMALIZE
+from klump.errors import CountsError, FileFormatError, KlumpError
 from klump.files.registry import Contents, format_of
-
-# Remedies in errors about matrices, and the remedies for files that replace them.
-_REMEDY_FOR_FILES = {"use MarkovChain.from_counts": "pass normalize=True to divide each row by its sum"}
 
 
 def read_chain(
@@ -70,17 +68,11 @@ def build_chain(contents: Contents, initial: Any = None, **options: Any) -> Mark
     try:
         return MarkovChain(contents.matrix, contents.states, **options)
     except KlumpError as error:
-        message = _name_row(str(error), contents.states)
-        for general, specific in _REMEDY_FOR_FILES.items():
-            message = message.replace(general, specific)
-        raise type(error)(message) from error
-
-
-def _name_row(message: str, states: Sequence[Hashable] | None) -> str:
-    """Append the state name to the first row number in a message: a list of transitions has no row numbers."""
-    if states is None:
-        return message
-    return re.sub(r"\brow (\d+)\b", lambda row: f"{row[0]} (state {states[int(row[1])]!r})", message, count=1)
+        if error.row is not None and contents.states is not None:
+            error.state = contents.states[error.row]
+        if isinstance(error, CountsError):
+            error.remedy = NORMALIZE
+        raise
 
 
 def _initial_state(initial: Any, contents: Contents) -> Any:
@@ -97,11 +89,13 @@ def _initial_state(initial: Any, contents: Contents) -> Any:
 
 @contextmanager
 def prefix_errors(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Prefix the message of a KlumpError with the file name."""
+    """Name the file that a KlumpError is about, unless it names one."""
     try:
         yield
     except KlumpError as error:
-        raise type(error)(f"{os.fspath(path)}: {error}") from error
+        if error.file is None:
+            error.file = os.fspath(path)
+        raise
 
 
 @contextmanager

@@ -116,4 +116,6 @@ def translate_write_errors(path: str | os.PathLike[str]) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise FileFormatError(f"{os.fspath(path)}: cannot be written: {error.strerror or error}") from error
+        raise FileFormatError(
+            f"cannot be written: {error.strerror or error}", file=os.fspath(path)
+        ) from error

@@ -50,7 +50,7 @@ def save(figure: Figure, path: str | PathLike[str]) -> None:
     try:
         figure.savefig(path, dpi=160, facecolor="white")
     except OSError as error:
-        raise FileFormatError(f"{path}: cannot be written: {error.strerror or error}") from error
+        raise FileFormatError(f"cannot be written: {error.strerror or error}", file=str(path)) from error
 
 
 def cost_symbol(beta: float | None, gamma: float) -> str:

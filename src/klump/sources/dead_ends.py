@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from klump.errors import InvalidArgumentError
+from klump.errors import InvalidArgumentError, Setting, Symbol
 
 # Upper bound on n_dead * n_initial, the transitions stored for restarts in a sparse matrix: 0.6 GB at 12 bytes each.
 _MAX_RESTART_TRANSITIONS = 50_000_000
@@ -55,8 +55,12 @@ def fill_dead_ends(
     if restart_law is None:
         more = f" ({dead.size} such states)" if dead.size > 1 else ""
         raise InvalidArgumentError(
-            f"{problem.format(repr(states[int(dead[0])]))}{more}, so its transition probabilities are unknown: "
-            f"{remedy}, or pass restart=p to restart there from an initial distribution"
+            f"{problem.format(repr(states[int(dead[0])]))}{more}, so its transition probabilities are unknown",
+            remedy=(
+                f"{remedy}, or pass ",
+                Setting("restart", Symbol("p")),
+                " to restart there from an initial distribution",
+            ),
         )
     if not sparse.issparse(weights):
         filled = np.array(weights, dtype=np.float64)
@@ -66,7 +70,8 @@ def fill_dead_ends(
     if dead.size * support.size > _MAX_RESTART_TRANSITIONS:
         raise InvalidArgumentError(
             f"restarting {dead.size} states without transitions at {support.size} initial states would store "
-            f"{dead.size * support.size} transitions; pass initial= with one state or a few"
+            f"{dead.size * support.size} transitions",
+            remedy=("pass ", Setting("initial"), " with one state or a few"),
         )
     jumps = sparse.coo_array(
         (
