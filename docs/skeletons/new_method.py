@@ -9,8 +9,8 @@ one entry to ``METHODS`` in ``src/klump/search/registry.py``::
     Method("heaviest", _lazily("heaviest", "heaviest"), "heaviest states alone, then random moves"),
 
 with the traits that differ from the defaults (``Method`` lists them). Then add a row to the table in docs/methods.md,
-and the name to the docstring of ``klump.aggregate``: ``tests/search/test_methods.py`` fails until both are there. It checks
-the rest of what every method promises.
+and the name to the docstring of ``klump.aggregate``: ``tests/search/test_methods.py`` fails until both are there. It
+checks the rest of what every method promises.
 """
 
 from __future__ import annotations
