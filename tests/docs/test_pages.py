@@ -72,7 +72,7 @@ def test_every_attribute_in_the_glossary_exists():
 def test_every_public_name_is_explained_somewhere():
     text = "".join(page.read_text(encoding="utf-8") for page in PAGES)
     words = set(re.findall(r"\w+", text))
-    assert set(klump.__all__) - words == {"__version__"}
+    assert set(klump.__all__) <= words
 
 
 def keys(document):
