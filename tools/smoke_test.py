@@ -37,6 +37,7 @@ def main() -> None:
         options = ("--normalize", "-k", "4", "--beta", "0.8", "--method", "sequential", "--json", "-o", saved)
         found = json.loads(run("aggregate", letters, *options))
         answer = klump.load(saved)
+    assert isinstance(answer, klump.Aggregation)
     assert len(found["groups"]) == 4
     assert abs(answer.cost - found["cost"]) < 1e-12
     sys.stdout.write(f"klump {klump.__version__} works: 76 letters in 4 groups, {answer.cost:.4f} bits\n")

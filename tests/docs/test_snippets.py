@@ -14,6 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import click
+import numba
 import numpy as np
 import pytest
 from click.testing import CliRunner
@@ -80,6 +81,9 @@ NOT_RUN = {
 }
 
 
+compiled = pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="takes minutes without the compiler")
+
+
 def blocks(name, *languages):
     """Pairs of a language and the text of a fenced block, in order, made smaller."""
     page = PAGES[name].read_text(encoding="utf-8")
@@ -110,6 +114,7 @@ def test_the_lists_name_what_is_there():
     assert all(any(command.startswith(listed) for command in commands) for listed in NOT_RUN)
 
 
+@compiled
 @pytest.mark.parametrize("name", [name for name in pages_with("python") if name not in PROGRAMS])
 def test_python_blocks_run_and_print_what_they_say(name, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
@@ -123,6 +128,7 @@ def test_python_blocks_run_and_print_what_they_say(name, tmp_path, monkeypatch, 
         assert capsys.readouterr().out.splitlines() == expected
 
 
+@compiled
 @pytest.mark.parametrize(
     ("name", "number"), [(name, number) for name in PROGRAMS for number in range(len(blocks(name, "python")))]
 )
@@ -169,6 +175,7 @@ def small_files(tmp_path_factory):
     return folder
 
 
+@compiled
 @pytest.mark.parametrize("name", pages_with("sh"))
 def test_commands_run(name, small_files, monkeypatch):
     monkeypatch.chdir(small_files)
