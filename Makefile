@@ -1,11 +1,23 @@
 # Everything a newcomer needs: `make demo` and `make test` set up their own environment.
 PYTHON ?= python3
 VENV ?= .venv
-BIN := $(VENV)/bin
+# Where an environment keeps its programs.
+PROGRAMS := $(if $(filter Windows_NT,$(OS)),Scripts,bin)
+BIN := $(VENV)/$(PROGRAMS)
 STAMP := $(VENV)/.installed
 JOBS ?= 2
+PIP := -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo test check lint types tests quick nojit coverage bench reproduce clean
+# The environment with the oldest dependencies, and the oldest Python.
+OLDEST_PYTHON ?= python3.11
+OLDEST_VENV ?= .venv-oldest
+OLDEST_BIN := $(OLDEST_VENV)/$(PROGRAMS)
+OLDEST_TESTS ?= tests src
+
+# The environment in which a wheel is tried.
+SMOKE_VENV := build/smoke
+
+.PHONY: demo test check check-minimum lint types tests quick nojit coverage dist bench reproduce clean
 
 demo: $(STAMP)
 	$(BIN)/klump aggregate src/klump/data/letter_bigrams.csv --normalize -k 4 --beta 0.8
@@ -19,7 +31,7 @@ $(STAMP): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 		{ echo "klump needs Python 3.11 or newer: make PYTHON=python3.12 ..."; exit 1; }
 	@$(BIN)/python -c '' 2>/dev/null || { rm -rf $(VENV) && $(PYTHON) -m venv $(VENV); }
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test]'
+	$(BIN)/python $(PIP) --editable '.[test]'
 	@touch $(STAMP)
 
 lint: $(STAMP)
@@ -43,14 +55,33 @@ coverage: $(STAMP)
 	NUMBA_DISABLE_JIT=1 $(BIN)/coverage run -m pytest -m 'not slow'
 	$(BIN)/coverage report
 
+# The quick tests with the oldest versions that pyproject.toml admits; `OLDEST_TESTS=tests/search` for a part of them.
+check-minimum: $(OLDEST_VENV)/.installed
+	$(OLDEST_BIN)/pytest -n $(JOBS) -m 'not slow' $(OLDEST_TESTS)
+
+$(OLDEST_VENV)/.installed: pyproject.toml tools/oldest_versions.py
+	rm -rf $(OLDEST_VENV) && $(OLDEST_PYTHON) -m venv $(OLDEST_VENV)
+	$(OLDEST_BIN)/python tools/oldest_versions.py > $(OLDEST_VENV)/constraints.txt
+	$(OLDEST_BIN)/python $(PIP) --constraint $(OLDEST_VENV)/constraints.txt --editable '.[test]'
+	@touch $@
+
+# An sdist, a wheel made from it, and a try of the wheel in an environment that has nothing else.
+dist: $(STAMP)
+	$(BIN)/python $(PIP) --editable '.[dev]'
+	rm -rf dist $(SMOKE_VENV)
+	$(BIN)/python -m build --outdir dist .
+	$(PYTHON) -m venv $(SMOKE_VENV)
+	$(SMOKE_VENV)/$(PROGRAMS)/python $(PIP) dist/*.whl
+	$(SMOKE_VENV)/$(PROGRAMS)/python -I tools/smoke_test.py
+
 # All of it takes hours; `make bench BENCH="peers --quick"` takes minutes.
 bench: $(STAMP)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[bench]'
+	$(BIN)/python $(PIP) --editable '.[bench]'
 	$(BIN)/python -m benchmarks $(BENCH)
 
 reproduce: $(STAMP)
 	$(BIN)/klump reproduce -o reproduction
 
 clean:
-	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(OLDEST_VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from decimal import Decimal
 from fractions import Fraction
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -367,14 +365,3 @@ def test_the_rates_are_untouched_and_names_are_kept():
     pandas = pytest.importorskip("pandas")
     table = pandas.DataFrame([[0.0, 1.0], [3.0, 0.0]], index=["up", "down"], columns=["up", "down"])
     assert MarkovChain.from_generator(table, lag=2).states == ("up", "down")
-
-
-def test_the_snippets_of_the_page_on_continuous_time(capsys):
-    page = (Path(__file__).parents[2] / "docs" / "continuous_time.md").read_text(encoding="utf-8")
-    blocks = re.findall(r"```(python|text)\n(.*?)```", page, flags=re.DOTALL)
-    exec("".join(text for kind, text in blocks if kind == "python"), {})
-    expected = []
-    for kind, text in blocks:
-        expected += re.findall(r"print\(.*\)  # (.*)", text) if kind == "python" else text.splitlines()
-    assert len(expected) == 18
-    assert capsys.readouterr().out.splitlines() == expected

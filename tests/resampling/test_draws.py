@@ -1,0 +1,84 @@
+"""What the resampling draws: Dirichlet rows, weighted pieces of sequences, what is counted and restricted."""
+
+import numpy as np
+import pytest
+from scipy import sparse, stats
+
+import klump
+from counted import COUNTS, LABELS
+from klump.resampling.draws import Draws, counted_chain
+
+
+def drawn(counts, n_samples, prior=0.0):
+    _, draws = counted_chain(counts, None, prior, None, 0)
+    return np.stack([draws.chain(number).transition_matrix for number in range(n_samples)])
+
+
+@pytest.mark.parametrize("prior", [0.0, 2.0])
+def test_entries_follow_beta_laws(prior):
+    """A row of Dirichlet law has entries of beta laws, with the counts as parameters."""
+    counts = np.array([[1.0, 5.0, 0.25], [3.0, 0.5, 40.0], [7.0, 1.0, 2.0]])
+    samples, shape = drawn(counts, 400, prior), counts + prior
+    for i in range(3):
+        for j in range(3):
+            law = stats.beta(shape[i, j], shape[i].sum() - shape[i, j])
+            assert stats.kstest(samples[:, i, j], law.cdf).pvalue > 1e-3
+            # Another count would be noticed.
+            other = stats.beta(3 * shape[i, j], 3 * (shape[i].sum() - shape[i, j]))
+            assert stats.kstest(samples[:, i, j], other.cdf).pvalue < 1e-3
+
+
+def test_what_was_seen_stays_possible_and_nothing_else_becomes_it():
+    for number in range(20):
+        chain = Draws(sparse.csr_array(COUNTS / 1e5), False, 3).chain(number)
+        np.testing.assert_array_equal(chain.transition_matrix > 0, COUNTS > 0)
+        assert chain.is_irreducible
+
+
+def test_sparse_counts_stay_sparse_and_give_the_same_samples():
+    dense, full = counted_chain(COUNTS, None, 0.5, None, 1)
+    chain, thin = counted_chain(sparse.coo_matrix(COUNTS), None, 0.5, None, 1)
+    assert (dense.is_sparse, chain.is_sparse) == (False, True)
+    assert chain.n_transitions == np.count_nonzero(COUNTS)
+    assert thin.chain(4).is_sparse
+    np.testing.assert_allclose(
+        thin.chain(4).transition_matrix.toarray(), full.chain(4).transition_matrix, rtol=1e-14
+    )
+
+
+def test_the_prior_moves_the_estimate_too():
+    plain = klump.posterior(COUNTS, LABELS, n_samples=1).estimate.original.transition_matrix
+    np.testing.assert_allclose(plain, COUNTS / COUNTS.sum(axis=1, keepdims=True), atol=1e-15)
+    moved = klump.posterior(COUNTS, LABELS, n_samples=1, prior=3).estimate.original.transition_matrix
+    shape = COUNTS + 3 * (COUNTS > 0)
+    np.testing.assert_allclose(moved, shape / shape.sum(axis=1, keepdims=True), atol=1e-15)
+
+
+def test_samples_weigh_whole_pieces():
+    """What only one piece tells of a state never changes, however it is weighed."""
+    walks = ["abababa", "aab", "cacaca"]
+    counts = klump.SequenceCounts(walks)
+    found = klump.posterior(counts, [0, 1, 2], n_samples=20)
+    _, draws = counted_chain(counts, None, 0.0, None, 0)
+    samples = np.stack([draws.chain(number).transition_matrix for number in range(20)])
+    b, c = counts.states.index("b"), counts.states.index("c")
+    np.testing.assert_allclose(samples[:, [b, c], 0], 1.0)
+    assert samples[:, 0, b].std() > 0.05
+    np.testing.assert_array_equal(samples > 0, np.broadcast_to(counts.count_matrix > 0, samples.shape))
+    np.testing.assert_allclose(found.transition_matrices, samples)
+
+
+def test_restricted_sequences():
+    """Pieces outside the class that is kept play no part, and its own keep their transitions."""
+    counts = klump.SequenceCounts(["xxabab", "abba", "xbaa"])
+    chain, draws = counted_chain(counts, None, 0.0, "largest", 0)
+    assert chain.states == ("a", "b")
+    np.testing.assert_array_equal(draws.counts.toarray(), counts.count_matrix[:2, :2])
+    np.testing.assert_array_equal(draws.by_piece.sum(axis=0), draws.counts.data)
+    assert draws.chain(0).n_states == 2
+
+
+def test_counts_of_one_are_no_probabilities():
+    """A permutation that was seen once: every row sums to 1, but these are counts."""
+    found = klump.posterior(np.roll(np.eye(4), 1, axis=1), [0, 1, 0, 1], n_samples=3)
+    np.testing.assert_array_equal(found.transition_matrices, np.stack([[[0, 1], [1, 0]]] * 3))
