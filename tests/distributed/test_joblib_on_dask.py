@@ -14,7 +14,7 @@ from scipy import sparse
 import klump
 from killing import arm, deadly_square, disarm
 from klump.experiments.trials import Settings, run_pieces
-from klump.parallel.cluster import Held, Value, active_client, hold
+from klump.parallel.cluster import FutureCache, Value, active_client, submit_value
 from klump.search.method import Task
 from klump.sources.random_chains import block_chain
 
@@ -74,8 +74,8 @@ def test_paths_and_comparisons(client, chain):
 @pytest.mark.parametrize(
     ("method", "module", "name"),
     [
-        ("annealing", "klump.search.sequential", "_descent"),
-        ("auto", "klump.search.portfolio", "start"),
+        ("annealing", "klump.search.sequential", "_run_descent"),
+        ("auto", "klump.search.strategies", "run_start"),
     ],
 )
 def test_a_killed_worker_changes_nothing(client, chain, tmp_path, method, module, name):
@@ -92,7 +92,7 @@ def test_large_arguments_outlive_the_worker_that_has_them(client, chain, tmp_pat
     task, shared = Task(chain, 3, 0.5), np.arange(100_000.0)
     calls = [(shared, np.full(10_000, number)) for number in range(12)]
     expected = [float(np.dot(shared[:10_000], own)) for _, own in calls]
-    with deadly(client, "klump.parallel.cluster", "alone", tmp_path / "dead"), on(client):
+    with deadly(client, "klump.parallel.cluster", "run_serially", tmp_path / "dead"), on(client):
         found = list(task.run_all(first_product, calls))
     assert found == expected
 
@@ -105,11 +105,11 @@ first_product.__module__ = "__main__"  # so that it is sent by value: workers ca
 
 
 def test_what_calls_share_is_sent_once(client, chain):
-    held, value = Held(), (np.arange(1000.0), "text")
-    first, second = held.future(client, value), held.future(client, value)
+    futures, value = FutureCache(), (np.arange(1000.0), "text")
+    first, second = futures.get(client, value), futures.get(client, value)
     assert first is second
     assert first.result().value[1] == "text"
-    assert pickle.loads(pickle.dumps(held)).future(client, value) is not first
+    assert pickle.loads(pickle.dumps(futures)).get(client, value) is not first
 
 
 def test_dask_knows_how_large_values_are():
@@ -122,14 +122,14 @@ def test_arrays_arrive_as_they_were(client):
     """Else kernels would be compiled once more: aligned, and read-only only if they were."""
     fixed = np.arange(11, dtype=np.int32)
     fixed.flags.writeable = False
-    value = hold(client, [fixed, np.arange(3.0), np.zeros((2, 3), order="F")])
+    value = submit_value(client, [fixed, np.arange(3.0), np.zeros((2, 3), order="F")])
     for worker in client.scheduler_info(n_workers=-1)["workers"]:
         there = client.submit(_flags, value, workers=[worker], pure=False)
         assert there.result() == [(False, True), (True, True), (True, True)]
 
 
-def _flags(held):
-    return [(array.flags.writeable, array.flags.aligned) for array in held.value]
+def _flags(remote):
+    return [(array.flags.writeable, array.flags.aligned) for array in remote.value]
 
 
 _flags.__module__ = "__main__"

@@ -11,7 +11,7 @@ from chains import random_labels, random_matrix
 from killing import arm, disarm
 from klump.distributed import Refinement, refine
 from klump.distributed import engine as engines
-from klump.parallel.cluster import Packed
+from klump.parallel.cluster import Payload
 from klump.search.descent import descend
 from klump.search.objective import MIDDLE
 from klump.search.problem import make_problem
@@ -133,24 +133,24 @@ def test_ctrl_c_keeps_what_was_reached(rng):
     assert np.array_equal(found.labels, refine(chain, start, max_steps=2).labels)
 
 
-class Counted(engines.Here):
+class Counted(engines.SerialEngine):
     """An engine that counts the bytes it is given and asked for."""
 
     def __init__(self):
         self.given, self.given_back = [], []
 
     def keep(self, value):
-        self.given.append(len(Packed(value)))
+        self.given.append(len(Payload(value)))
         return value
 
     def results(self, kept):
-        self.given_back.append(sum(len(Packed(each)) for each in kept))
+        self.given_back.append(sum(len(Payload(each)) for each in kept))
         return super().results(kept)
 
 
 def test_what_travels_depends_on_moves_and_groups_not_on_states(monkeypatch):
     counted = Counted()
-    monkeypatch.setattr("klump.distributed.refinement.Here", lambda: counted)
+    monkeypatch.setattr("klump.distributed.refinement.SerialEngine", lambda: counted)
     n, k = 20_000, 4
     chain = sparse_chain(n, 0)
     settled = refine(chain, np.arange(n) * k // n).labels
@@ -193,7 +193,7 @@ def test_a_cluster_changes_nothing(client, tmp_path, rng, seed):
         assert there.trace == here.trace
 
 
-@pytest.mark.parametrize(("name", "at_call"), [("proposed", 5), ("changed", 4), ("moved", 9)])
+@pytest.mark.parametrize(("name", "at_call"), [("propose_moves", 5), ("sum_changes", 4), ("apply_moves", 9)])
 def test_a_killed_worker_loses_nothing(client, tmp_path, rng, name, at_call):
     chain, start = sparse_chain(150, 5), random_labels(150, 5, rng)
     folder = write_folder(chain, tmp_path / "ring.mapped")
@@ -211,7 +211,7 @@ def test_a_killed_worker_loses_nothing(client, tmp_path, rng, name, at_call):
 
 
 def test_labels_are_handed_out_again(client, rng, monkeypatch):
-    monkeypatch.setattr("klump.distributed.refinement._TOLD", 2)
+    monkeypatch.setattr("klump.distributed.refinement._MAX_UPDATES", 2)
     chain, start = sparse_chain(150, 5), random_labels(150, 5, rng)
     assert refine(chain, start, client=client).trace == refine(chain, start).trace
 
@@ -219,7 +219,7 @@ def test_labels_are_handed_out_again(client, rng, monkeypatch):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"beta": 0.8}, "beta=0.8 is not possible in blocks"),
+        ({"beta": 0.8}, "beta=0.8 is not supported"),
         ({"beta": 2}, "beta=2"),
         ({"labels": [0, 1]}, "2 entries"),
         ({"labels": [[0.5, 0.5]] * 3}, "deterministic"),
@@ -237,7 +237,7 @@ def test_bad_questions_get_one_clear_error(arguments, message):
 
 
 def test_folders_that_lack_something(tmp_path):
-    with pytest.raises(klump.errors.FileFormatError, match="no chain can be mapped"):
+    with pytest.raises(klump.errors.FileFormatError, match="no chain can be memory-mapped"):
         refine(tmp_path, [0, 1])
     folder = write_folder(sparse_chain(10, 0), tmp_path / "ring.mapped")
     (folder / "stationary.npy").unlink()

@@ -10,10 +10,10 @@ from scipy import sparse
 import klump
 from chains import matrices_and_labels, random_labels, random_matrix
 from klump.distributed import steps
-from klump.distributed.blocks import of_chain
+from klump.distributed.blocks import from_chain
 from klump.distributed.kernels import steps as kernels
 from klump.distributed.kernels.tables import ONE, QUANTUM, Groups
-from klump.distributed.refinement import _in_sets
+from klump.distributed.refinement import _nest
 from klump.distributed.steps import Moves, Proposals
 from reference import cost_of_labels, indicator, joint_of_groups
 
@@ -21,12 +21,12 @@ from reference import cost_of_labels, indicator, joint_of_groups
 def cut(P, labels, n_blocks):
     """Blocks of a chain, their labels, and the masses of the groups."""
     labels = np.asarray(labels, dtype=np.int32)
-    transitions = of_chain(klump.MarkovChain(P))
+    transitions = from_chain(klump.MarkovChain(P))
     bounds = transitions.bounds(n_blocks)
     blocks = [transitions.block(a, b) for a, b in pairwise(bounds)]
-    labels_in = [steps.labels_in(block, labels) for block in blocks]
+    labels_in = [steps.local_labels(block, labels) for block in blocks]
     k = int(labels.max()) + 1
-    sums = [steps.summed(*pair, k) for pair in zip(blocks, labels_in, strict=True)]
+    sums = [steps.sum_masses(*pair, k) for pair in zip(blocks, labels_in, strict=True)]
     size = np.bincount(labels, minlength=k)
     return blocks, labels_in, Groups(sum(s.flow for s in sums), sum(s.nu for s in sums), size)
 
@@ -42,7 +42,7 @@ def test_proposals_are_the_best_moves_of_single_states(example):
     mu = law_of(P)
     before = cost_of_labels(P, mu, labels, k, 0.5)
     blocks, labels_in, groups = cut(P, labels, 2)
-    found = [steps.proposed(*pair, groups, 1e-13) for pair in zip(blocks, labels_in, strict=True)]
+    found = [steps.propose_moves(*pair, groups, 1e-13) for pair in zip(blocks, labels_in, strict=True)]
     states, targets = (np.concatenate(part) for part in zip(*found, strict=True))
     proposed = dict(zip(states.tolist(), targets.tolist(), strict=True))
     for x in range(len(P)):
@@ -81,10 +81,10 @@ def test_changes_are_exact_for_every_set_of_moves(kind, n_blocks, rng):
     labels = random_labels(24, 4, rng).astype(np.int32)
     movers = rng.permutation(24)[:17]
     targets = ((labels[movers] + rng.integers(1, 4, 17)) % 4).astype(np.int32)
-    moves, count = _in_sets(Proposals(movers.astype(np.int64), targets))
+    moves, count = _nest(Proposals(movers.astype(np.int64), targets))
     assert count.tolist() == [17, 9, 5, 3, 2, 1]
     blocks, labels_in, groups = cut(P, labels, n_blocks)
-    changes = [steps.changed(*pair, moves, 4) for pair in zip(blocks, labels_in, strict=True)]
+    changes = [steps.sum_changes(*pair, moves, 4) for pair in zip(blocks, labels_in, strict=True)]
     flow, nu = (sum(part) for part in zip(*changes, strict=True))
     for level, number in enumerate(count):
         after = labels.copy()
@@ -93,7 +93,7 @@ def test_changes_are_exact_for_every_set_of_moves(kind, n_blocks, rng):
         assert np.array_equal(groups.flow + flow[level], fresh.flow)
         assert np.array_equal(groups.nu + nu[level], fresh.nu)
         for block, before, then in zip(blocks, labels_in, labels_then, strict=True):
-            assert np.array_equal(steps.moved(block, before, moves, level), then)
+            assert np.array_equal(steps.apply_moves(block, before, moves, level), then)
 
 
 def test_a_block_knows_only_states_that_it_has_to_do_with():
@@ -107,14 +107,14 @@ def test_a_block_knows_only_states_that_it_has_to_do_with():
     assert labels_in[2].tolist() == [0, 1, 2, 0, 1, 2]
     # Moves of other states are no concern of a block.
     moves = Moves(np.array([5, 11]), np.array([0, 0], dtype=np.int32), np.zeros(2, dtype=np.int8), 1)
-    assert steps.moved(blocks[2], labels_in[2], moves, 0).tolist() == [0, 1, 2, 0, 1, 0]
+    assert steps.apply_moves(blocks[2], labels_in[2], moves, 0).tolist() == [0, 1, 2, 0, 1, 0]
 
 
 def test_blocks_are_cut_by_transitions():
     P = np.eye(10)[:, [1, 2, 3, 4, 5, 6, 7, 8, 9, 0]] * 0.5
     P[0] = 0.1
     P[1:] += np.eye(10)[1:] * 0.5
-    transitions = of_chain(klump.MarkovChain(sparse.csr_array(P)))
+    transitions = from_chain(klump.MarkovChain(sparse.csr_array(P)))
     assert transitions.bounds(1) == [0, 10]
     assert transitions.bounds(2) == [0, 3, 10]
     assert transitions.bounds(1000)[-1] == 10

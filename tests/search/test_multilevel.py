@@ -11,7 +11,7 @@ import klump
 from klump.search.descent import random_labels
 from klump.search.kernels import descent
 from klump.search.method import Task
-from klump.search.multilevel import explored, multilevel
+from klump.search.multilevel import explore, multilevel
 from klump.search.problem import make_problem, make_table, make_work
 from klump.sources.random_chains import random_chain, sparse_block_chain
 
@@ -41,7 +41,7 @@ def test_exactly_k_groups_for_any_k(k):
 
 
 def test_auto_keeps_what_restarts_find_when_starts_are_too_dear(monkeypatch):
-    monkeypatch.setattr("klump.search.portfolio._AFFORDABLE_SPARSE", 10)
+    monkeypatch.setattr("klump.search.portfolio._MAX_SWEEP_SPARSE", 10)
     chain = random_chain(60, kind="sparse", random_state=4)
     for beta in (0.0, 0.5, 1.0):
         best = klump.aggregate(chain, 6, beta=beta, n_init=5).cost
@@ -93,14 +93,14 @@ def grid(length, rng):
 
 def test_a_slow_chain_without_plain_groups_is_searched_from_other_starts_too(rng):
     chain = grid(50, rng)
-    found, is_sure = explored(Task(chain, 12, 0.5))
+    found, is_sure = explore(Task(chain, 12, 0.5))
     assert not is_sure
     assert found.cost <= 1.02 * klump.aggregate(chain, 12, method="spectral").cost
 
 
 def test_plain_groups_are_recognised():
     chain, planted = sparse_block_chain(4000, 50, random_state=3)
-    found, is_sure = explored(Task(chain, 50, 0.5))
+    found, is_sure = explore(Task(chain, 50, 0.5))
     assert is_sure
     assert found.cost <= klump.score(chain, planted).at(0.5) * (1 + 1e-6)
 
