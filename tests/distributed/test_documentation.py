@@ -23,7 +23,7 @@ def test_programs_work_as_printed(number, tmp_path):
     printed = subprocess.run(
         [sys.executable, str(file)], capture_output=True, text=True, cwd=tmp_path, env=os.environ, check=True
     ).stdout
-    # What a program prints stands beside it as a comment.
+    # The expected output is the comment after each print.
     expected = re.findall(r"print\(.*\)  # (.*)", PROGRAMS[number])
     assert expected
     assert printed.splitlines() == expected

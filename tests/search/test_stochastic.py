@@ -1,4 +1,4 @@
-"""Stochastic maps: their cost and its slope, the descent among them, and what the method promises."""
+"""Stochastic maps: cost, gradient, projected gradient descent, and the guarantees of the method."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ def kept(answer):
     return answer.costs.redundancy_rate - answer.costs.predictability
 
 
-# Cost and slope
+# Cost and gradient
 
 
 @given(chains.matrices_and_maps(), chains.betas, st.sampled_from([np.asarray, sparse.csr_array]))
 @settings(max_examples=60)
 def test_costs_differ_as_the_textbook_says(P_and_map, beta, form):
-    """The constant that is left out is that of the map to one group."""
+    """The constant that is omitted is that of the map to one group."""
     P, W = P_and_map
     problem = soft_problem(P, beta, form)
     constant = (
@@ -53,22 +53,22 @@ def test_costs_differ_as_the_textbook_says(P_and_map, beta, form):
     chains.matrices(max_size=6), chains.betas, chains.seeds, st.sampled_from([np.asarray, sparse.csr_array])
 )
 @settings(max_examples=60)
-def test_the_slope_is_that_of_finite_differences(P, beta, seed, form):
+def test_the_gradient_is_that_of_finite_differences(P, beta, seed, form):
     rng = np.random.default_rng(seed)
     W = 0.7 * rng.dirichlet(np.ones(3), size=len(P)) + 0.1
     problem = soft_problem(P, beta, form)
-    slope = problem.gradient(problem.evaluate(W)) * problem.mu[:, None]
+    gradient = problem.gradient(problem.evaluate(W)) * problem.mu[:, None]
     for _ in range(5):
         direction = rng.normal(size=W.shape)
         direction -= direction.mean(axis=1, keepdims=True)
         step = 1e-5 * direction / np.abs(direction).max()
         difference = problem.evaluate(W + step).cost - problem.evaluate(W - step).cost
-        assert difference / 2 == pytest.approx(np.sum(slope * step), abs=1e-11)
+        assert difference / 2 == pytest.approx(np.sum(gradient * step), abs=1e-11)
 
 
 @given(chains.seeds, st.integers(1, 6))
-def test_projections_are_the_nearest_laws(seed, k):
-    """What is taken off is the same for all entries that stay, and enough to hide those that do not."""
+def test_projections_are_the_nearest_points_of_the_simplex(seed, k):
+    """Karush-Kuhn-Tucker: one threshold is subtracted from all positive entries, and the others are below it."""
     rows = np.random.default_rng(seed).normal(scale=2.0, size=(5, k))
     laws = project_to_simplex(rows)
     assert laws.min() >= 0.0
@@ -109,7 +109,7 @@ def test_the_descent_ends_where_no_small_step_helps(rng):
             assert problem.evaluate(other).cost >= point.cost - 1e-9
 
 
-def test_a_group_split_by_a_coin_is_shared_evenly(rng):
+def test_duplicate_groups_are_averaged(rng):
     P = chains.random_matrix("dense", 5, rng)
     problem = soft_problem(P, 0.2)
     W = np.array([[0.7, 0.3, 0.0]] * 3 + [[0.0, 0.0, 1.0]] * 2)
@@ -121,7 +121,7 @@ def test_a_group_split_by_a_coin_is_shared_evenly(rng):
     assert without.cost == pytest.approx(neat.cost, abs=1e-12)
 
 
-def test_small_shares_among_many_groups_are_not_cleared_altogether(rng):
+def test_a_row_keeps_its_largest_entry(rng):
     problem = soft_problem(chains.random_matrix("dense", 15, rng), 0.0)
     W = np.full((15, 12), 1 / 12)
     assert simplify(problem, problem.evaluate(W)).weights == pytest.approx(W)
@@ -195,7 +195,7 @@ def test_a_hard_optimum_is_returned_as_a_hard_map():
 
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array], ids=["dense", "sparse"])
 @pytest.mark.parametrize("beta", [0.2, 0.5])
-def test_rows_are_laws_and_every_group_has_mass(form, beta, rng):
+def test_rows_are_distributions_and_every_group_has_mass(form, beta, rng):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         for kind in ("skewed", "sparse", "decomposable", "periodic"):
@@ -273,7 +273,7 @@ def test_hardened_maps_have_no_empty_group(seed, n, data):
 def test_an_empty_group_gets_the_state_that_favours_it_most():
     weights = [[0.9, 0.0, 0.1], [0.6, 0.0, 0.4], [0.4, 0.6, 0.0], [0.5, 0.05, 0.45]]
     assert harden(sparse.csr_array(weights)).tolist() == [0, 0, 1, 2]
-    # Not the only member of another group, even if that favours it more.
+    # Not the only member of another group, even if its probability is larger.
     weights = [[0.9, 0.0, 0.1], [0.6, 0.0, 0.4], [0.0, 0.51, 0.49]]
     assert harden(sparse.csr_array(weights)).tolist() == [0, 2, 1]
 

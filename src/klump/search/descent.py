@@ -95,6 +95,16 @@ def random_labels(n_states: int, n_groups: int, rng: np.random.Generator, *, all
     return labels
 
 
+def split_off_singletons(problem: Problem, n_groups: int, objective: Objective) -> Labels:
+    """Split k - 1 single states off one large group, greedily: cheap where little information need be kept."""
+    from klump.search.kernels import descent as kernels
+
+    table = make_table(problem, np.zeros(problem.mu.size), n_groups)
+    kernels.build(problem, table)
+    kernels.split_off(problem, table, make_work(n_groups), objective.weights)
+    return table.labels
+
+
 def fill_empty_groups(labels: Labels, n_groups: int) -> Labels:
     """Move the last state of the currently largest group to each empty group."""
     size = np.bincount(labels, minlength=n_groups)

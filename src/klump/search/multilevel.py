@@ -15,7 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from klump.search.agglomerative import Merging, groups_after
-from klump.search.descent import TOLERANCE, cost_from_sums, fill_empty_groups, random_labels
+from klump.search.descent import (
+    TOLERANCE,
+    cost_from_sums,
+    fill_empty_groups,
+    random_labels,
+    split_off_singletons,
+)
 from klump.search.embedding import cluster_embedding, splitting_vector
 from klump.search.kernels.tables import Problem, Table
 from klump.search.method import EQUAL, Found, Labels, Task, better, run_interruptible
@@ -61,7 +67,7 @@ def multilevel(task: Task) -> Found:
 
 
 def explore(task: Task) -> tuple[Found, bool]:
-    """Multilevel search, and whether its first start was stable: the first cycle returned to the same cost."""
+    """Multilevel search, and whether it may end there: its first cycle returned to the same cost, or Ctrl-C."""
     search = _MultilevelRun(task)
     found = run_interruptible(search)
     return found, search.is_stable or found.interrupted
@@ -142,16 +148,11 @@ class _MultilevelRun:
 
     def _target_starts(self, rng: np.random.Generator) -> Iterator[Labels]:
         """Starts that skip beta = 1/2: random if 1 - 2 beta + gamma < 0, single states split off one group if > 0."""
-        from klump.search.kernels import descent as kernels
-
         n, k, weights = self.task.chain.n_states, self.k, self.task.objective.weights
         if weights.into < 0.0:
             yield self._random_start(k, rng)
         elif weights.into > 0.0 and n * k <= _MAX_SPLIT_OFF_SIZE:
-            table = make_table(self._problem, np.zeros(n), k)
-            kernels.build(self._problem, table)
-            kernels.split_off(self._problem, table, make_work(k), weights)
-            yield table.labels
+            yield split_off_singletons(self._problem, k, self.task.objective)
 
     def _split_and_merge(
         self, found: Found, split: Callable[[Labels, np.random.Generator], Labels], rng: np.random.Generator

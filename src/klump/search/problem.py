@@ -162,8 +162,8 @@ def make_table(
         blocks = int(room.sum())
         if blocks >= _MAX_BLOCKS:
             raise InvalidArgumentError(
-                f"the chain has too many transitions for {k} groups, unless beta=0.5: lists of them would take "
-                f"{blocks * _CACHE_LINE >> 30} GiB"
+                f"the chain has too many transitions for {k} groups: tables of them would take "
+                f"{blocks * _CACHE_LINE >> 30} GiB; use fewer groups, or beta=0.5, which needs no such tables"
             )
         bounds[1:, 0] = np.cumsum(room[:-1])
     mass = _cache_aligned((blocks, 8), np.float64, folder)

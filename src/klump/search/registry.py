@@ -56,20 +56,22 @@ METHODS: dict[str, Method] = {
         Method("auto", _lazy("portfolio", "portfolio"), "a portfolio of searches, the cheapest partition"),
         Method("sequential", _lazy("sequential", "sequential"), "Algorithm 1", may_empty=True),
         Method("annealing", _lazy("annealing", "annealing"), "Algorithm 2", may_empty=True),
-        Method("spectral", _lazy("spectral", "spectral"), "groups cut in two along eigenvectors"),
+        Method("spectral", _lazy("spectral", "spectral"), "recursive bisection along eigenvectors"),
         Method(
-            "spectral-sign", _lazy("spectral", "spectral_sign"), "the same, at the sign of the eigenvector"
+            "spectral-sign",
+            _lazy("spectral", "spectral_sign"),
+            "the same, cut at the sign of the eigenvector",
         ),
         Method(
             "agglomerative",
             _lazy("agglomerative", "agglomerative"),
-            "groups merged two by two, by the cost",
+            "greedy merging of groups, by the cost",
             merges=True,
         ),
         Method(
             "agglomerative-relaxed",
             _lazy("agglomerative", "agglomerative_relaxed"),
-            "the same, by a bound on the cost of lumpability",
+            "the same, by an upper bound of the cost of lumpability",
             by_cost=False,
             merges=True,
         ),
@@ -79,7 +81,12 @@ METHODS: dict[str, Method] = {
             "groups that split while a temperature falls",
             by_cost=False,
         ),
-        Method("stochastic", _lazy("stochastic", "stochastic"), "soft groups", soft=True),
+        Method(
+            "stochastic",
+            _lazy("stochastic", "stochastic"),
+            "a stochastic map, by projected gradient descent",
+            soft=True,
+        ),
         Method(
             "exact",
             _lazy("exact", "exact"),

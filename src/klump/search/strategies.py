@@ -39,11 +39,10 @@ import numpy as np
 
 from klump.chain.validation import Matrix
 from klump.search.annealing import schedule
-from klump.search.descent import descend, random_labels
+from klump.search.descent import descend, random_labels, split_off_singletons
 from klump.search.kernels.tables import Problem
 from klump.search.method import Found, Labels
 from klump.search.objective import MIDDLE, Objective
-from klump.search.problem import make_table, make_work
 from klump.search.starts import Embeddings, cluster_rows
 
 # Keys of the random generator of a start, between the seed and the number of the start.
@@ -146,14 +145,7 @@ def _power(context: StartContext, uses: int, rng: np.random.Generator) -> Labels
 
 
 def _singletons(context: StartContext, _: int, __: np.random.Generator) -> Labels:
-    """Split k - 1 single states off one large group, greedily: cheapest where little information need be kept."""
-    from klump.search.kernels import descent as kernels
-
-    k = context.n_groups
-    table = make_table(context.problem, np.zeros(context.problem.mu.size), k)
-    kernels.build(context.problem, table)
-    kernels.split_off(context.problem, table, make_work(k), context.objective.weights)
-    return table.labels
+    return split_off_singletons(context.problem, context.n_groups, context.objective)
 
 
 def _target(context: StartContext) -> list[Objective]:
