@@ -181,7 +181,7 @@ def test_lists_in_files_are_filled_alike(rng, mapped):
 def test_more_lists_than_can_be_numbered_are_one_line(rng, monkeypatch):
     chain = MarkovChain(sparse.csr_array(chains.random_matrix("sparse", 30, rng)))
     monkeypatch.setattr("klump.search.problem._MAX_BLOCKS", 30)
-    with pytest.raises(InvalidArgumentError, match=r"unless beta=0\.5"):
+    with pytest.raises(InvalidArgumentError, match=r"use fewer groups, or beta=0\.5"):
         klump.aggregate(chain, 20, beta=0.3, method="sequential")
 
 

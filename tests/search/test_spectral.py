@@ -44,7 +44,7 @@ def test_the_price_of_every_cut_is_what_the_whole_cost_says(form, case, beta, se
     into, flow = cut_changes(chain, labels, order, begin, size)
     before = reference.cost_of_labels(P, mu, labels, k, beta)
     for y in range(k):
-        mass = spectral._changes_of_mass(mu[order[begin[y] : begin[y] + size[y]]])
+        mass = spectral._mass_changes(mu[order[begin[y] : begin[y] + size[y]]])
         for place in range(begin[y], begin[y] + size[y] - 1):
             after = labels.copy()
             after[order[begin[y] : place + 1]] = k
@@ -208,9 +208,9 @@ def test_lanczos_finds_the_same_eigenvector_as_the_dense_solver(rng, n_blocks):
     n = 150
     block = np.arange(n) % n_blocks
     mass = rng.random((n, n)) * np.where(block[:, None] == block, 1.0, 0.2 + 0.1 * (block[:, None] + block))
-    normalized, root = spectral._normalized(mass + mass.T)
-    exact = spectral._second(normalized, root)
-    found = spectral._second_of_many(normalized, root)
+    normalized, root = spectral._normalise(mass + mass.T)
+    exact = spectral._second_eigenvector(normalized, root)
+    found = spectral._thick_restart_lanczos(normalized, root)
     assert abs(found @ exact) == pytest.approx(1.0, abs=1e-6)
     assert abs(found @ root) <= 1e-12
 
@@ -218,7 +218,7 @@ def test_lanczos_finds_the_same_eigenvector_as_the_dense_solver(rng, n_blocks):
 def test_lanczos_without_convergence_returns_a_ritz_vector(rng, monkeypatch):
     """Two restarts are too few for a long path, whose spectral gap is small."""
     monkeypatch.setattr(spectral, "_MAX_RESTARTS", 2)
-    normalized, root = spectral._normalized(sparse.csr_array(path(np.ones(999))))
-    found = spectral._second_of_many(normalized, root)
+    normalized, root = spectral._normalise(sparse.csr_array(path(np.ones(999))))
+    found = spectral._thick_restart_lanczos(normalized, root)
     assert np.linalg.norm(found) == pytest.approx(1.0)
     assert found @ (normalized @ found) > 0.5
