@@ -18,26 +18,26 @@ from benchmarks.measure import Verdict
 from klump import MarkovChain
 from klump.distributed import refine
 from klump.distributed import refinement as within
-from klump.distributed.engine import Cluster
-from klump.parallel.cluster import Packed
+from klump.distributed.engine import DaskEngine
+from klump.parallel.cluster import Payload
 from klump.search.descent import descend
 from klump.search.objective import MIDDLE
 from klump.search.problem import make_problem
 from klump.sources.random_chains import sparse_block_chain
 
 
-class Counting(Cluster):
+class Counting(DaskEngine):
     """A cluster that counts the bytes that it is sent and sends back."""
 
     sent, received = 0, 0
 
     def keep(self, value: Any) -> Any:
-        Counting.sent += len(Packed(value))
+        Counting.sent += len(Payload(value))
         return super().keep(value)
 
     def results(self, kept: Any) -> list[Any]:
         found = super().results(kept)
-        Counting.received += sum(len(Packed(each)) for each in found)
+        Counting.received += sum(len(Payload(each)) for each in found)
         return found
 
 
@@ -57,11 +57,11 @@ def bytes_of_steps(chain: MarkovChain, labels: Any, steps: int, **options: Any) 
         counts.append((Counting.sent, Counting.received))
         Counting.sent = Counting.received = 0
 
-    within.Cluster, Counting.sent, Counting.received = Counting, 0, 0  # type: ignore[misc]
+    within.DaskEngine, Counting.sent, Counting.received = Counting, 0, 0  # type: ignore[misc]
     try:
         refine(chain, labels, max_steps=steps, progress=count, **options)
     finally:
-        within.Cluster = Cluster  # type: ignore[misc]
+        within.DaskEngine = DaskEngine  # type: ignore[misc]
     return counts
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from benchmarks.measure import Verdict
 from benchmarks.model import KINDS, thread_seconds
-from klump.search.descent import TOLERANCE, combined
+from klump.search.descent import TOLERANCE, cost_from_sums
 from klump.search.kernels import descent as kernels
 from klump.search.method import Task
 from klump.search.multilevel import multilevel
@@ -51,7 +51,7 @@ def settled(problem, labels, k, *, queue: bool) -> Settled:
         if moves == 0 and order.size == labels.size:
             break
         order = np.flatnonzero(table.waiting) if queue and moves else table.everyone
-    found.cost = combined(kernels.build(problem, table), MIDDLE)
+    found.cost = cost_from_sums(kernels.build(problem, table), MIDDLE)
     return found
 
 

@@ -20,7 +20,7 @@ from dataclasses import replace
 import numpy as np
 
 from klump.search.descent import cost_of
-from klump.search.method import Found, Labels, Task, best_until_interrupted, better
+from klump.search.method import Found, Labels, Task, better, run_interruptible
 
 # First entry of every seed that this method draws from. Take a number that no other method in klump.search has, so
 # that methods that run with the same seed draw different numbers.
@@ -32,7 +32,7 @@ _MOVES = 200
 def heaviest(task: Task) -> Found:
     """Find a map for a task whose values have all been validated: the one function that the registry names."""
     # Ctrl-C during run() returns the best so far. A method that takes no time can return a Found at once instead.
-    return best_until_interrupted(_Starts(task))
+    return run_interruptible(_Starts(task))
 
 
 class _Starts:

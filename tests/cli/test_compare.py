@@ -195,7 +195,7 @@ def test_an_interruption_is_announced_once(klump_cli, chain_file, monkeypatch):
 
 
 def test_when_every_method_fails_so_does_the_comparison(klump_cli, chain_file, monkeypatch):
-    monkeypatch.setattr("klump.search.agglomerative._ROOM", 100)
+    monkeypatch.setattr("klump.search.agglomerative._MAX_MEMORY", 100)
     monkeypatch.setenv("COLUMNS", "120")
     run = "compare chain.csv --normalize -k 2 --methods agglomerative --outside broken -o table.csv"
     result = klump_cli(f"{run} --quiet", status=1)

@@ -170,7 +170,7 @@ def test_only_exact_has_a_tolerance(klump_cli, die):
     ],
 )
 def test_errors_about_the_labels_to_start_from(klump_cli, die, monkeypatch, arguments, message):
-    monkeypatch.setattr("klump.search.agglomerative._ROOM", 100)
+    monkeypatch.setattr("klump.search.agglomerative._MAX_MEMORY", 100)
     Path("start.txt").write_text("".join(f"{place}\n" for place in range(13)))
     Path("one.txt").write_text("0\n" * 13)
     np.save("soft.npy", np.full((13, 2), 0.5))

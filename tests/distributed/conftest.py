@@ -1,4 +1,4 @@
-"""One real cluster of two processes for all tests of a file; another one after a worker has died."""
+"""One local cluster of two processes per test module; a new one after a worker has died."""
 
 import logging
 import os
@@ -14,15 +14,15 @@ class Clusters:
         self.open = ExitStack()
         self.client = None
 
-    def started(self):
-        """A client of a cluster whose two workers both answer."""
+    def get_client(self):
+        """Client of a cluster whose two workers both respond."""
         if self.client is None or not self._is_whole():
             self.close()
             self.client = self._start()
         return self.client
 
     def _is_whole(self):
-        # Nobody waits for a dead worker to be started again: on a busy machine that may take long, or fail.
+        # Do not wait for the nanny to restart a dead worker: on a busy machine that may take long, or fail.
         answers = self.client.run(os.getpid, on_error="return").values()
         return len(answers) == 2 and all(isinstance(answer, int) for answer in answers)
 
@@ -54,4 +54,4 @@ def clusters():
 @pytest.fixture
 def client(clusters):
     """A client of a real cluster of two processes."""
-    return clusters.started()
+    return clusters.get_client()

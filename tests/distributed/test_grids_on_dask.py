@@ -1,4 +1,4 @@
-"""Cells of a grid and samples of a bootstrap are spread over a cluster, and nothing else of them is."""
+"""Cells of a grid and samples of a bootstrap are tasks on a cluster, without nested parallelism."""
 
 import os
 
@@ -24,7 +24,7 @@ def test_same_grid_as_serial(client, chain):
     plain = klump.grid(chain, [2, 3, 4], [0.5, 1.0], **OPTIONS)
     with joblib.parallel_config(backend="dask", client=client):
         spread = klump.grid(chain, [2, 3, 4], [0.5, 1.0], **OPTIONS)
-    # The last digit of a sum depends on where in memory a process happens to have its arrays.
+    # The last digit of a sum depends on the alignment of the arrays in memory.
     np.testing.assert_allclose(spread.costs, plain.costs, rtol=1e-13)
     for one, other in zip(spread, plain, strict=True):
         np.testing.assert_array_equal(one.labels, other.labels)
@@ -37,14 +37,14 @@ def test_same_bootstrap_as_serial(client, chain):
     with joblib.parallel_config(backend="dask", client=client):
         spread = klump.bootstrap(counts, 3, n_samples=6, **OPTIONS)
     np.testing.assert_array_equal(spread.labels, plain.labels)
-    # The last digit of a sum depends on where in memory a process happens to have its arrays.
+    # The last digit of a sum depends on the alignment of the arrays in memory.
     np.testing.assert_allclose(spread.costs, plain.costs, rtol=1e-13)
     matrices = spread.posterior.transition_matrices, plain.posterior.transition_matrices
     np.testing.assert_allclose(*matrices, rtol=1e-13)
 
 
 def where_starts_run(task, method):
-    """Stand in for a search: what it starts says in which process it is."""
+    """Stub of a search: the processes that its starts run in."""
     return {os.getpid(), *task.run_all(os.getpid, [()] * 8)}
 
 

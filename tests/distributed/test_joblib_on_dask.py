@@ -14,12 +14,12 @@ from scipy import sparse
 import klump
 from killing import arm, deadly_square, disarm
 from klump.experiments.trials import Settings, run_pieces
-from klump.parallel.cluster import Held, Value, active_client, hold
+from klump.parallel.cluster import FutureCache, Value, active_client, submit_value
 from klump.search.method import Task
 from klump.sources.random_chains import block_chain
 
-# The methods that have starts.
-STARTED = ("sequential", "annealing", "auto", "stochastic")
+# The methods with restarts.
+RESTARTED = ("sequential", "annealing", "auto", "stochastic")
 
 
 @pytest.fixture(scope="module")
@@ -35,17 +35,17 @@ def on(client):
 
 @contextmanager
 def deadly(client, module, name, mark):
-    """Within this, the first worker that calls the function dies."""
+    """In this context the first worker that calls the function dies."""
     client.run(arm, module, name, mark)
     try:
         yield
         assert mark.exists(), "no worker has died"
     finally:
-        # The dead one cannot answer, and need not.
+        # The dead worker cannot respond.
         client.run(disarm, module, name, on_error="ignore")
 
 
-@pytest.mark.parametrize("method", STARTED)
+@pytest.mark.parametrize("method", RESTARTED)
 def test_same_labels_as_serial(client, chain, method):
     for seed in (0, 11):
         for matrix in (chain.transition_matrix, sparse.csr_array(chain.transition_matrix)):
@@ -74,8 +74,8 @@ def test_paths_and_comparisons(client, chain):
 @pytest.mark.parametrize(
     ("method", "module", "name"),
     [
-        ("annealing", "klump.search.sequential", "_descent"),
-        ("auto", "klump.search.portfolio", "start"),
+        ("annealing", "klump.search.sequential", "_run_descent"),
+        ("auto", "klump.search.strategies", "run_start"),
     ],
 )
 def test_a_killed_worker_changes_nothing(client, chain, tmp_path, method, module, name):
@@ -88,11 +88,11 @@ def test_a_killed_worker_changes_nothing(client, chain, tmp_path, method, module
 
 
 def test_large_arguments_outlive_the_worker_that_has_them(client, chain, tmp_path):
-    # joblib alone would copy arrays of this size to one worker, and lose the calls if that dies.
+    # joblib alone would scatter arrays of this size to one worker, and fail if it dies.
     task, shared = Task(chain, 3, 0.5), np.arange(100_000.0)
     calls = [(shared, np.full(10_000, number)) for number in range(12)]
     expected = [float(np.dot(shared[:10_000], own)) for _, own in calls]
-    with deadly(client, "klump.parallel.cluster", "alone", tmp_path / "dead"), on(client):
+    with deadly(client, "klump.parallel.cluster", "run_serially", tmp_path / "dead"), on(client):
         found = list(task.run_all(first_product, calls))
     assert found == expected
 
@@ -101,35 +101,35 @@ def first_product(shared, own):
     return float(np.dot(shared[: own.size], own))
 
 
-first_product.__module__ = "__main__"  # so that it is sent by value: workers cannot import a test
+first_product.__module__ = "__main__"  # pickled by value: workers cannot import a test
 
 
-def test_what_calls_share_is_sent_once(client, chain):
-    held, value = Held(), (np.arange(1000.0), "text")
-    first, second = held.future(client, value), held.future(client, value)
+def test_shared_arguments_are_sent_once(client, chain):
+    futures, value = FutureCache(), (np.arange(1000.0), "text")
+    first, second = futures.get(client, value), futures.get(client, value)
     assert first is second
     assert first.result().value[1] == "text"
-    assert pickle.loads(pickle.dumps(held)).future(client, value) is not first
+    assert pickle.loads(pickle.dumps(futures)).get(client, value) is not first
 
 
-def test_dask_knows_how_large_values_are():
+def test_the_size_of_values_is_that_of_their_payload():
     from dask.sizeof import sizeof
 
     assert 80_000 <= sizeof(Value({"large": np.zeros(10_000)})) < 81_000
 
 
-def test_arrays_arrive_as_they_were(client):
-    """Else kernels would be compiled once more: aligned, and read-only only if they were."""
+def test_arrays_keep_writeability_and_alignment(client):
+    """Both are part of numba's array type: else kernels would be compiled again."""
     fixed = np.arange(11, dtype=np.int32)
     fixed.flags.writeable = False
-    value = hold(client, [fixed, np.arange(3.0), np.zeros((2, 3), order="F")])
+    value = submit_value(client, [fixed, np.arange(3.0), np.zeros((2, 3), order="F")])
     for worker in client.scheduler_info(n_workers=-1)["workers"]:
         there = client.submit(_flags, value, workers=[worker], pure=False)
         assert there.result() == [(False, True), (True, True), (True, True)]
 
 
-def _flags(held):
-    return [(array.flags.writeable, array.flags.aligned) for array in held.value]
+def _flags(remote):
+    return [(array.flags.writeable, array.flags.aligned) for array in remote.value]
 
 
 _flags.__module__ = "__main__"
@@ -145,7 +145,7 @@ def test_trials_of_experiments(client, tmp_path):
     assert len((tmp_path / "squares.jsonl").read_text().splitlines()) == 8
 
 
-def test_trials_do_not_spread_over_the_cluster_once_more(client):
+def test_trials_have_no_nested_parallelism(client):
     with on(client):
         found = run_pieces("engines", _engine_inside, [(0,), (1,)], Settings())
     assert found == ["SequentialBackend"] * 2
@@ -179,7 +179,7 @@ def test_ctrl_c_keeps_the_best_so_far(client, chain):
 
 
 def test_a_cluster_of_one_thread(chain):
-    # joblib then stays at home.
+    # joblib then runs calls in this process.
     from dask.distributed import Client, LocalCluster
 
     ask = {"n_states": 3, "method": "sequential", "n_init": 3}

@@ -1,4 +1,4 @@
-"""Many moves at once, in blocks, here or on a cluster: never costlier, ends where no single move helps."""
+"""Simultaneous moves in blocks, serial or on a cluster: the cost never increases and ends at a local optimum."""
 
 import sys
 
@@ -11,7 +11,7 @@ from chains import random_labels, random_matrix
 from killing import arm, disarm
 from klump.distributed import Refinement, refine
 from klump.distributed import engine as engines
-from klump.parallel.cluster import Packed
+from klump.parallel.cluster import Payload
 from klump.search.descent import descend
 from klump.search.objective import MIDDLE
 from klump.search.problem import make_problem
@@ -30,7 +30,7 @@ def sparse_chain(n, seed, n_out=4):
 
 
 def write_folder(chain, folder):
-    """A mapped folder with the stationary law in it."""
+    """A mapped folder with the stationary distribution."""
     assert chain.stationary_distribution.all()
     klump.write_chain(chain, folder)
     return folder
@@ -50,7 +50,7 @@ def test_ends_where_the_serial_sweep_finds_no_move(kind, rng):
         mu = chain.stationary_distribution
         assert found.trace[0] == pytest.approx(cost_of_labels(P, mu, start, 4, 0.5), abs=1e-12)
         assert found.cost == pytest.approx(cost_of_labels(P, mu, found.labels, 4, 0.5), abs=1e-12)
-        # The serial kernel takes no move that gains less than 1e-13; what gains little more may be rounding.
+        # The serial kernel makes no move that gains less than 1e-13 bits; a slightly larger gain may be rounding.
         swept, traces = descend(make_problem(chain), found.labels, 4, [MIDDLE], np.arange(40), max_sweeps=1)
         if not np.array_equal(swept[0], found.labels):
             assert traces[0][0] - traces[0][-1] < 1e-12
@@ -84,7 +84,7 @@ def test_the_seed_matters_and_nothing_else(rng):
 
 
 def test_no_group_is_emptied():
-    # Alone, every state of groups 1 and 2 would rather be elsewhere.
+    # Every state of groups 2 and 3 has an improving single move.
     chain, planted = block_chain((20, 20), eps=0.01, random_state=0)
     start = planted.copy()
     start[[0, 1, 20]] = 2
@@ -120,7 +120,7 @@ def test_steps_are_counted_and_limited(rng):
     assert seen == [(1, 2, found.trace[1]), (2, 2, found.trace[2])]
 
 
-def test_ctrl_c_keeps_what_was_reached(rng):
+def test_ctrl_c_returns_the_labels_of_the_last_step(rng):
     chain, start = sparse_chain(200, 1), random_labels(200, 6, rng)
 
     def impatient(done, total, cost):
@@ -133,24 +133,24 @@ def test_ctrl_c_keeps_what_was_reached(rng):
     assert np.array_equal(found.labels, refine(chain, start, max_steps=2).labels)
 
 
-class Counted(engines.Here):
-    """An engine that counts the bytes it is given and asked for."""
+class Counted(engines.SerialEngine):
+    """An engine that counts the bytes of stored values and of results."""
 
     def __init__(self):
         self.given, self.given_back = [], []
 
     def keep(self, value):
-        self.given.append(len(Packed(value)))
+        self.given.append(len(Payload(value)))
         return value
 
     def results(self, kept):
-        self.given_back.append(sum(len(Packed(each)) for each in kept))
+        self.given_back.append(sum(len(Payload(each)) for each in kept))
         return super().results(kept)
 
 
-def test_what_travels_depends_on_moves_and_groups_not_on_states(monkeypatch):
+def test_transferred_bytes_depend_on_moves_and_groups_not_on_states(monkeypatch):
     counted = Counted()
-    monkeypatch.setattr("klump.distributed.refinement.Here", lambda: counted)
+    monkeypatch.setattr("klump.distributed.refinement.SerialEngine", lambda: counted)
     n, k = 20_000, 4
     chain = sparse_chain(n, 0)
     settled = refine(chain, np.arange(n) * k // n).labels
@@ -160,13 +160,13 @@ def test_what_travels_depends_on_moves_and_groups_not_on_states(monkeypatch):
     found = refine(chain, disturbed, n_blocks=2)
     assert 0 < sum(found.moves) < 200
     assert len(counted.given) > 5
-    # The two blocks and all labels first; then less than one byte a state.
+    # The two blocks and all labels first; then less than one byte per state.
     assert max(counted.given[:3]) > 4 * n
     assert max(counted.given[3:]) < n / 4
     assert max(counted.given_back) < n / 4
 
 
-def test_a_folder_is_as_good_as_a_chain(tmp_path, rng):
+def test_a_folder_gives_the_same_answer_as_a_chain(tmp_path, rng):
     chain, start = sparse_chain(150, 3), random_labels(150, 5, rng)
     folder = write_folder(chain, tmp_path / "ring.mapped")
     here, there = refine(chain, start, n_blocks=3), refine(folder, start, n_blocks=3)
@@ -193,7 +193,7 @@ def test_a_cluster_changes_nothing(client, tmp_path, rng, seed):
         assert there.trace == here.trace
 
 
-@pytest.mark.parametrize(("name", "at_call"), [("proposed", 5), ("changed", 4), ("moved", 9)])
+@pytest.mark.parametrize(("name", "at_call"), [("propose_moves", 5), ("sum_changes", 4), ("apply_moves", 9)])
 def test_a_killed_worker_loses_nothing(client, tmp_path, rng, name, at_call):
     chain, start = sparse_chain(150, 5), random_labels(150, 5, rng)
     folder = write_folder(chain, tmp_path / "ring.mapped")
@@ -210,8 +210,8 @@ def test_a_killed_worker_loses_nothing(client, tmp_path, rng, name, at_call):
     assert found.trace == expected.trace
 
 
-def test_labels_are_handed_out_again(client, rng, monkeypatch):
-    monkeypatch.setattr("klump.distributed.refinement._TOLD", 2)
+def test_labels_are_broadcast_again(client, rng, monkeypatch):
+    monkeypatch.setattr("klump.distributed.refinement._MAX_UPDATES", 2)
     chain, start = sparse_chain(150, 5), random_labels(150, 5, rng)
     assert refine(chain, start, client=client).trace == refine(chain, start).trace
 
@@ -219,7 +219,7 @@ def test_labels_are_handed_out_again(client, rng, monkeypatch):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"beta": 0.8}, "beta=0.8 is not possible in blocks"),
+        ({"beta": 0.8}, "beta=0.8 is not supported"),
         ({"beta": 2}, "beta=2"),
         ({"labels": [0, 1]}, "2 entries"),
         ({"labels": [[0.5, 0.5]] * 3}, "deterministic"),
@@ -237,7 +237,7 @@ def test_bad_questions_get_one_clear_error(arguments, message):
 
 
 def test_folders_that_lack_something(tmp_path):
-    with pytest.raises(klump.errors.FileFormatError, match="no chain can be mapped"):
+    with pytest.raises(klump.errors.FileFormatError, match="no chain can be memory-mapped"):
         refine(tmp_path, [0, 1])
     folder = write_folder(sparse_chain(10, 0), tmp_path / "ring.mapped")
     (folder / "stationary.npy").unlink()
@@ -245,7 +245,7 @@ def test_folders_that_lack_something(tmp_path):
         refine(folder, [0, 1] * 5)
 
 
-def test_the_room_can_be_entered_without_dask(monkeypatch):
+def test_dask_is_not_imported_without_a_client(monkeypatch):
     monkeypatch.setitem(sys.modules, "dask", None)
     monkeypatch.setitem(sys.modules, "distributed", None)
     found = klump.distributed.refine([[0.5, 0.5], [0.4, 0.6]], [0, 1])

@@ -1,4 +1,4 @@
-"""Greedy merging takes the cheapest pair each time, and what it keeps of its way can be cut anywhere."""
+"""Greedy merging merges the cheapest pair, and its merge tree can be cut at any level."""
 
 import numpy as np
 import pytest
@@ -40,7 +40,7 @@ def test_prices_add_up_to_the_cost_of_every_cut(beta):
         assert tree.cut(k).cost == pytest.approx(alone + tree.merge_costs[: 40 - k].sum(), abs=1e-11)
 
 
-def test_the_relaxed_cost_is_the_bottleneck_of_the_chain_backwards():
+def test_the_relaxed_cost_is_the_bottleneck_of_the_reversed_chain():
     chain = random_chain(12, kind="dense", random_state=3)
     mu = chain.stationary_distribution
     backwards = klump.MarkovChain(np.array(chain.joint).T / mu[:, None], normalize=True)
@@ -100,7 +100,7 @@ def test_merging_may_begin_with_groups():
     assert same_partition(answer.labels, labels)
 
 
-def test_as_many_groups_as_there_are_leaves_at_most():
+def test_no_more_groups_than_leaves():
     tree = klump.aggregation_tree(np.full((4, 4), 0.25), initial=[0, 0, 1, 2])
     with pytest.raises(klump.errors.InvalidArgumentError, match="between 1 and the 3 leaves of the tree"):
         tree.cut(4)
@@ -108,14 +108,14 @@ def test_as_many_groups_as_there_are_leaves_at_most():
         klump.aggregate(np.full((4, 4), 0.25), 3, method="agglomerative", initial=[0, 0, 1, 1])
 
 
-def test_what_does_not_fit_in_memory_is_refused_at_once():
+def test_a_merge_table_above_the_memory_limit_is_refused():
     n = 20_000
     ring = sparse.csr_array((np.ones(n), (np.arange(n) + 1) % n, np.arange(n + 1)), shape=(n, n))
     with pytest.raises(klump.errors.InvalidArgumentError, match=r"11\.2 GB; pass initial"):
         klump.aggregate(ring, 5, method="agglomerative")
 
 
-def test_equal_states_are_merged_for_nothing():
+def test_merging_identical_states_costs_nothing():
     quotient = random_chain(4, kind="dense", random_state=8).transition_matrix
     labels = np.repeat(np.arange(4), 3)
     expanded = quotient[np.ix_(labels, labels)] / 3.0

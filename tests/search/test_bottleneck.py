@@ -20,7 +20,7 @@ CHAINS = {name: (chain, k) for name, chain, k in chains()}
 
 
 def kept_by_sib(chain, k):
-    """I(X1;Y2) of the best grouping of the columns of the joint law: sib groups rows, and is given its transpose."""
+    """I(X1;Y2) of the best partition of the columns of J: sib partitions rows, and gets the transpose."""
     joint = chain.joint if not chain.is_sparse else chain.joint.toarray()
     found = sib.SIB(k, random_state=0, n_jobs=1, n_init=100, max_iter=100, tol=0.0, uniform_prior=False)
     labels = found.fit(np.ascontiguousarray(joint.T)).labels_

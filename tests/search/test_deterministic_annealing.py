@@ -1,4 +1,4 @@
-"""Deterministic annealing: when groups split, and where it ends."""
+"""Deterministic annealing: critical temperatures, and the map at temperature 0."""
 
 from __future__ import annotations
 
@@ -46,14 +46,14 @@ def test_blocks_within_blocks_split_in_two_steps(form, rng):
 
 @given(chains.matrices(kinds=("dense", "skewed", "sparse", "reversible"), min_size=3, max_size=8), st.data())
 @settings(max_examples=40)
-def test_the_first_split_is_where_theory_says(P, data):
+def test_the_first_split_is_at_the_critical_temperature(P, data):
     answer = klump.aggregate(P, data.draw(st.integers(2, len(P) - 1)), method=METHOD)
     critical = reference.critical_temperatures(P, reference.stationary_law(P))[0]
     assert COOLING * critical <= answer.splits[0].temperature <= critical * (1 + 1e-12)
 
 
 def test_the_recorded_first_split_is_the_square_of_the_second_singular_value():
-    """Not a step of the schedule, which begins at 0.9 of it. The power method is slow if the next value is close."""
+    """Not a temperature of the schedule, which begins at 0.9 of it. The power method is slow if the gap is small."""
     ratios = []
     for seed in range(10):
         for kind in ("dense", "skewed", "sparse", "reversible", "nonreversible"):
@@ -107,7 +107,7 @@ def test_temperatures_fall_and_counts_rise_to_the_number_asked_for(rng):
 @given(chains.matrices(kinds=("dense", "skewed", "reversible"), min_size=4, max_size=8), st.integers(2, 3))
 @settings(max_examples=40)
 def test_each_state_ends_in_the_nearest_group(P, k):
-    """At temperature 0: no state's next step is closer to the mean of another group, unless it is alone."""
+    """At temperature 0 no row of P is closer to another group's mean, unless its state is alone in its group."""
     labels = klump.aggregate(P, k, method=METHOD).labels
     mu = reference.stationary_law(P)
     laws = reference.laws_of_groups(P, mu, reference.indicator(labels, k))
@@ -125,7 +125,7 @@ def test_its_own_cost_is_no_higher_than_that_of_planted_blocks():
         assert costs[0] <= costs[1] + 1e-9
 
 
-def test_the_search_knows_nothing_of_beta():
+def test_the_search_does_not_depend_on_beta():
     chain, _ = block_chain((8, 12, 20), alpha=0.2, eps=0.4, random_state=0)
     answers = [klump.aggregate(chain, 3, beta=beta, method=METHOD) for beta in (0.0, 0.5, 1.0)]
     assert len({answer.labels.tobytes() for answer in answers}) == 1
@@ -142,8 +142,8 @@ def test_a_cheaper_start_is_the_answer():
     assert reference.same_partition(answer.labels, start.labels)
 
 
-def test_groups_that_never_differ_are_told_apart_at_the_end():
-    """All states lead on alike: nothing ever splits, and yet there are k groups."""
+def test_groups_that_always_coincide_are_separated_at_the_end():
+    """All rows of P are equal: no group ever splits, and yet there are k groups."""
     answer = klump.aggregate(np.full((5, 5), 0.2), 3, method=METHOD)
     assert sorted(set(answer.labels.tolist())) == [0, 1, 2]
     assert answer.splits == ((0.0, 3),)
@@ -160,7 +160,7 @@ def test_a_lumpable_chain_splits_as_far_as_it_can(rng):
     assert all(len({labels[x] for x in group}) == 1 for group in answer.groups)
 
 
-def test_laws_that_underflow_are_far_away_but_never_undefined():
+def test_probabilities_that_underflow_give_no_nan():
     P = np.full((6, 6), 1e-300)
     P[np.arange(6), (np.arange(6) + 1) % 6] = 1.0
     P[:3, :3] += 1e-160

@@ -146,7 +146,7 @@ def test_the_answer_is_lumpable_within_the_tolerance(drawn, tolerance):
 
 @pytest.mark.parametrize("tolerance", [0.05, 0.1, 0.2])
 def test_tolerances_that_add_up_are_corrected(tolerance):
-    """The weight into the largest part of a block is never looked at; here it comes out too wide."""
+    """The largest part of a block is never a splitter; here the spread of the weight into it exceeds the tolerance."""
     rounds = []
     for seed in range(20):
         rng = np.random.default_rng(seed)
@@ -212,8 +212,8 @@ def test_probabilities_down_to_the_smallest(rng):
 
 
 @pytest.mark.parametrize("kind", ["quotient", "walk", "tree", "dense"])
-def test_transitions_are_looked_at_a_logarithmic_number_of_times(kind, rng):
-    """Whoever looks at everything again after each split would need as many looks as there are groups."""
+def test_each_transition_is_visited_a_logarithmic_number_of_times(kind, rng):
+    """Visiting all transitions after each split would need as many visits as there are groups."""
     if kind == "quotient":
         matrix, planted = expanded(4000, 400, 3, rng)
         initial, groups = planted % 2, 400

@@ -1,4 +1,4 @@
-"""Few partitions are priced one by one: the optimum for sure."""
+"""Exhaustive search returns the global optimum."""
 
 import numpy as np
 import pytest
@@ -40,19 +40,19 @@ def test_every_partition_is_seen_once(n, k):
 
 
 def test_many_states_in_nearly_as_many_groups():
-    """There are few such partitions, which must not be looked for among all."""
+    """Few such partitions exist; the enumeration must not visit all partitions to find them."""
     chain = random_chain(30, kind="dense", random_state=1)
     found = exhaustive(Task(chain, 29, 0.5))
     assert found.cost <= klump.aggregate(chain, 29, method="agglomerative").cost + 1e-12
     assert len(set(found.labels.tolist())) == 29
 
 
-def test_counting_stops_where_it_is_too_many():
+def test_counting_stops_at_the_limit():
     assert n_partitions(10, 3, 10**6) == 9330
     assert n_partitions(1000, 30, 5000) == 5000
     assert n_partitions(3, 4, 100) == 0
 
 
-def test_equals_do_not_take_each_others_place():
-    """A chain of three states that are all alike: the first partition of two groups stays."""
+def test_ties_go_to_the_first_partition():
+    """All partitions of three identical states cost the same."""
     assert klump.aggregate(np.full((3, 3), 1 / 3), 2).labels.tolist() == [0, 0, 1]

@@ -1,4 +1,4 @@
-"""The kernel of greedy merging: bounds that hold, and are tight enough to be of use."""
+"""The kernel of greedy merging: lower bounds hold, and are tight enough to be useful."""
 
 import numpy as np
 import pytest
@@ -42,7 +42,7 @@ def test_bounds_never_exceed_prices(objective, spread, rng):
 
 
 def test_few_pairs_are_priced_exactly(rng):
-    """Were it all pairs at every merger, greedy merging would take the fourth power of the number of states."""
+    """Pricing all pairs at every merger would take O(n^4)."""
     n = 40
     chain = klump.MarkovChain(rng.dirichlet(np.full(n, 0.3), size=n) + 1e-9, normalize=True)
     for objective in (Objective(0.3), Objective(0.5)):

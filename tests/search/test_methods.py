@@ -1,4 +1,4 @@
-"""What every method promises, whatever the chain: the conformance tests."""
+"""Conformance tests of all methods, on any chain."""
 
 import warnings
 from pathlib import Path
@@ -16,7 +16,7 @@ from klump.sources.random_chains import block_chain, random_chain
 from reference import cost, same_partition
 
 BETAS = (0.0, 0.3, 0.5, 0.8, 1.0)
-# Methods that find the number of groups themselves promise other things: see their own tests.
+# Methods that find the number of groups themselves have tests of their own.
 ASKED = names_of(lambda method: not method.finds_number)
 
 

@@ -11,7 +11,7 @@ import klump
 from klump.search.descent import random_labels
 from klump.search.kernels import descent
 from klump.search.method import Task
-from klump.search.multilevel import explored, multilevel
+from klump.search.multilevel import explore, multilevel
 from klump.search.problem import make_problem, make_table, make_work
 from klump.sources.random_chains import random_chain, sparse_block_chain
 
@@ -40,8 +40,8 @@ def test_exactly_k_groups_for_any_k(k):
     assert sorted(set(labels.tolist())) == list(range(k))
 
 
-def test_auto_keeps_what_restarts_find_when_starts_are_too_dear(monkeypatch):
-    monkeypatch.setattr("klump.search.portfolio._AFFORDABLE_SPARSE", 10)
+def test_auto_is_at_most_the_restarts_when_starts_are_too_expensive(monkeypatch):
+    monkeypatch.setattr("klump.search.portfolio._MAX_SWEEP_SPARSE", 10)
     chain = random_chain(60, kind="sparse", random_state=4)
     for beta in (0.0, 0.5, 1.0):
         best = klump.aggregate(chain, 6, beta=beta, n_init=5).cost
@@ -69,8 +69,8 @@ def test_a_sparse_chain_is_never_made_dense():
 
 
 @pytest.mark.parametrize("beta", [0.5, 0.2, 1.0])
-def test_the_last_sweep_proves_that_no_state_would_rather_be_elsewhere(beta):
-    """The queue looks only at states with a neighbour that moved; what it leaves out must not be lost."""
+def test_the_last_sweep_proves_the_local_optimum(beta):
+    """The queue holds only states with a neighbour that moved; no improving move may be missed."""
     chain, _ = sparse_block_chain(3000, 10, kind="noisy", random_state=5)
     found = multilevel(Task(chain, 10, beta))
     problem = make_problem(chain)
@@ -91,17 +91,17 @@ def grid(length, rng):
     return klump.MarkovChain.from_counts(sparse.csr_array((weights, (rows, columns))))
 
 
-def test_a_slow_chain_without_plain_groups_is_searched_from_other_starts_too(rng):
+def test_an_unstable_first_start_leads_to_other_starts(rng):
     chain = grid(50, rng)
-    found, is_sure = explored(Task(chain, 12, 0.5))
-    assert not is_sure
+    found, is_stable = explore(Task(chain, 12, 0.5))
+    assert not is_stable
     assert found.cost <= 1.02 * klump.aggregate(chain, 12, method="spectral").cost
 
 
-def test_plain_groups_are_recognised():
+def test_a_stable_first_start_is_recognised():
     chain, planted = sparse_block_chain(4000, 50, random_state=3)
-    found, is_sure = explored(Task(chain, 50, 0.5))
-    assert is_sure
+    found, is_stable = explore(Task(chain, 50, 0.5))
+    assert is_stable
     assert found.cost <= klump.score(chain, planted).at(0.5) * (1 + 1e-6)
 
 
@@ -111,7 +111,7 @@ def test_two_hundred_planted_groups():
     assert found.cost <= klump.score(chain, planted).at(0.5) * (1 + 1e-6)
 
 
-def test_below_one_half_the_next_to_trivial_answer_is_seen():
+def test_below_one_half_the_nearly_trivial_optimum_is_found():
     """At beta = 0 the cheapest groups keep nearly nothing; the planted ones are not the answer."""
     chain, planted = sparse_block_chain(2000, 6, kind="noisy", random_state=1)
     assert multilevel(Task(chain, 6, 0.0)).cost < 0.1 * klump.score(chain, planted).at(0.0)

@@ -39,7 +39,7 @@ def start_with_gaps(n, k, rng):
     return labels
 
 
-# Groups of a periodic chain may cost the same but for rounding, and the pseudocode leaves open how ties are broken.
+# Groups of a periodic chain may tie up to rounding, and the pseudocode does not define the tie-break.
 @pytest.mark.parametrize("kind", [kind for kind in chains.KINDS if kind != "periodic"])
 def test_algorithms_1_and_2_are_the_pseudocode_empty_groups_included(kind, rng):
     """42 chains at 1, 2 and 50 sweeps: the labels of a literal transcription, and its numbers along the path."""
@@ -102,7 +102,7 @@ def test_the_trace_at_beta_1_is_that_of_the_only_run_there():
     assert path[1].trace[0] == pytest.approx(path[0].costs.at(0.9), abs=1e-12)
 
 
-def test_a_start_with_empty_groups_needs_leave():
+def test_an_initial_map_with_empty_groups_needs_allow_empty():
     P = chains.random_matrix("dense", 6, np.random.default_rng(0))
     ask = {"beta": 0.5, "method": "sequential"}
     for start, words in (

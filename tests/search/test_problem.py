@@ -1,4 +1,4 @@
-"""What a search works on: the joint law by rows and by columns, in memory or in files."""
+"""Memory layout of a search: the joint distribution by rows and by columns, in memory or memory-mapped."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ AS_LARGE_AS_TRANSITIONS = ("indices", "mass", "out_indices", "out_mass")
 
 @pytest.fixture
 def mapped(tmp_path):
-    """Write a chain to a folder and read it back, as one whose transitions stay there."""
+    """Write a chain to a folder and read it back memory-mapped."""
 
     def write(chain):
         _ = chain.stationary_distribution
@@ -39,7 +39,7 @@ def mapped(tmp_path):
 
 
 def by_definition(joint, order):
-    """Columns and rows of J with the states in the order: each as (other state, mass), 0 left out."""
+    """Columns and rows of J permuted by the order: lists of (other state, mass) without zeros."""
     shown = joint[np.ix_(order, order)]
     columns = [[(i, shown[i, x]) for i in range(len(shown)) if shown[i, x] != 0.0] for x in range(len(shown))]
     place = np.argsort(order)
@@ -74,7 +74,7 @@ def require_as_defined(problem, joint, mu, order):
     chains.seeds,
 )
 def test_layout_by_definition(tmp_path_factory, P, in_files, in_order, most_transitions, seed):
-    """However small the buckets are, in memory and in files."""
+    """For any bucket size, in memory and memory-mapped."""
     order = np.random.default_rng(seed).permutation(len(P)) if in_order else None
     chain = MarkovChain(sparse.csr_array(P))
     mu = chain.stationary_distribution
@@ -88,7 +88,7 @@ def test_layout_by_definition(tmp_path_factory, P, in_files, in_order, most_tran
     require_as_defined(problem, mu[:, None] * P, mu, np.arange(len(P)) if order is None else order)
 
 
-def test_what_is_as_large_as_the_transitions_is_in_files(rng, mapped, tmp_path):
+def test_arrays_of_the_size_of_the_transitions_are_memory_mapped(rng, mapped, tmp_path):
     chain = mapped(MarkovChain(sparse.csr_array(chains.random_matrix("sparse", 30, rng))))
     files = sorted((tmp_path / "chain.mapped").iterdir())
     labels = chains.random_labels(30, 3, rng)
@@ -104,7 +104,7 @@ def test_what_is_as_large_as_the_transitions_is_in_files(rng, mapped, tmp_path):
     assert sorted((tmp_path / "chain.mapped").iterdir()) == files
 
 
-def test_what_is_in_memory_stays_there(rng):
+def test_a_chain_in_memory_needs_no_files(rng):
     chain = MarkovChain(sparse.csr_array(chains.random_matrix("sparse", 30, rng)))
     problem = make_problem(chain)
     assert all(rows.folder_of(array) is None for array in problem)
@@ -114,8 +114,8 @@ def test_what_is_in_memory_stays_there(rng):
 
 @pytest.mark.parametrize("in_files", [False, True])
 @pytest.mark.parametrize("in_order", [False, True])
-def test_masses_that_vanish_are_left_out(mapped, monkeypatch, in_files, in_order):
-    """A state that is hardly ever visited leads on with probabilities whose masses a double cannot hold."""
+def test_masses_that_underflow_are_not_stored(mapped, monkeypatch, in_files, in_order):
+    """The joint masses of a state with tiny stationary probability underflow to 0."""
     P = np.array([[1 - 1e-200, 1e-200, 0.0], [0.5, 0.5 - 1e-200, 1e-200], [1.0 - 1e-150, 1e-150, 0.0]])
     chain = MarkovChain(sparse.csr_array(P))
     mu = chain.stationary_distribution
@@ -129,8 +129,8 @@ def test_masses_that_vanish_are_left_out(mapped, monkeypatch, in_files, in_order
 
 
 @pytest.mark.parametrize("in_order", [False, True])
-def test_columns_of_64_bits_become_short(rng, in_order):
-    """Chains of very many transitions have them; the states of a search are counted with 32."""
+def test_int64_columns_are_cast_to_int32(rng, in_order):
+    """SciPy uses int64 for many transitions; a search numbers states with int32."""
     P = chains.random_matrix("sparse", 12, rng)
     chain = MarkovChain(sparse.csr_array(P))
     mu = chain.stationary_distribution
@@ -180,8 +180,8 @@ def test_lists_in_files_are_filled_alike(rng, mapped):
 
 def test_more_lists_than_can_be_numbered_are_one_line(rng, monkeypatch):
     chain = MarkovChain(sparse.csr_array(chains.random_matrix("sparse", 30, rng)))
-    monkeypatch.setattr("klump.search.problem._MOST_BLOCKS", 30)
-    with pytest.raises(InvalidArgumentError, match=r"unless beta=0\.5"):
+    monkeypatch.setattr("klump.search.problem._MAX_BLOCKS", 30)
+    with pytest.raises(InvalidArgumentError, match=r"use fewer groups, or beta=0\.5"):
         klump.aggregate(chain, 20, beta=0.3, method="sequential")
 
 

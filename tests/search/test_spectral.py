@@ -1,4 +1,4 @@
-"""Cutting groups by eigenvectors, against a slow version that evaluates the whole cost for every cut."""
+"""Recursive bisection by eigenvectors, against a slow version that evaluates the whole cost for every cut."""
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ from klump.search.kernels import cuts
 from klump.search.problem import make_problem
 from klump.sources.random_chains import block_chain, random_chain, sparse_block_chain
 
-# Kinds whose groups do not fall apart and whose eigenvalues are simple, so that there is one answer.
+# Kinds with connected groups and simple eigenvalues: the answer is unique.
 GENERIC = ("dense", "reversible", "nonreversible")
 FORMS = pytest.mark.parametrize("form", [np.asarray, sparse.csr_array], ids=["dense", "sparse"])
 
@@ -44,7 +44,7 @@ def test_the_price_of_every_cut_is_what_the_whole_cost_says(form, case, beta, se
     into, flow = cut_changes(chain, labels, order, begin, size)
     before = reference.cost_of_labels(P, mu, labels, k, beta)
     for y in range(k):
-        mass = spectral._changes_of_mass(mu[order[begin[y] : begin[y] + size[y]]])
+        mass = spectral._mass_changes(mu[order[begin[y] : begin[y] + size[y]]])
         for place in range(begin[y], begin[y] + size[y] - 1):
             after = labels.copy()
             after[order[begin[y] : place + 1]] = k
@@ -130,7 +130,7 @@ def test_nothing_is_random_and_more_groups_refine_fewer():
         before = first.labels
 
 
-def test_a_cheaper_given_map_is_kept_and_a_dearer_one_is_not():
+def test_an_initial_map_is_returned_only_if_it_is_cheaper():
     chain, _ = block_chain((5, 5, 10), eps=0.8, random_state=5)
     found = klump.aggregate(chain, 3, beta=0.5, method="spectral")
     best = klump.aggregate(chain, 3, beta=0.5, method="sequential", n_init=3)
@@ -143,7 +143,7 @@ def test_a_cheaper_given_map_is_kept_and_a_dearer_one_is_not():
     assert again.trace == (pytest.approx(again.cost, abs=1e-12),)
 
 
-def test_interrupted_it_gives_the_map_it_was_given():
+def test_an_interrupted_search_returns_the_initial_map():
     def impatient(done, total, best):
         raise KeyboardInterrupt
 
@@ -155,7 +155,7 @@ def test_interrupted_it_gives_the_map_it_was_given():
         klump.aggregate(chain, 3, method="spectral", progress=impatient)
 
 
-def test_states_that_cannot_be_told_apart_cost_nothing_to_cut():
+def test_a_cut_between_identical_states_costs_nothing():
     for n, k in ((12, 5), (12, 12), (210, 2)):
         answer = klump.aggregate(np.full((n, n), 1 / n), k, beta=0.5, method="spectral")
         assert answer.n_states == k
@@ -166,32 +166,32 @@ def test_states_that_cannot_be_told_apart_cost_nothing_to_cut():
 
 
 def path(weights):
-    """Symmetric masses of the steps on a path, and of staying where one is."""
+    """Symmetric joint matrix of a lazy walk on a path."""
     return np.diag(weights, 1) + np.diag(weights, -1) + 0.1 * np.eye(len(weights) + 1)
 
 
 @FORMS
 def test_a_path_is_sorted_along_itself_and_cut_where_it_is_thin(form):
-    order, negative = spectral.sorted_by_eigenvector(form(path([1.0, 1.0, 0.01, 1.0, 1.0])))
+    order, negative = spectral.sort_by_eigenvector(form(path([1.0, 1.0, 0.01, 1.0, 1.0])))
     assert order.tolist() == [0, 1, 2, 3, 4, 5]
     assert negative == 3
 
 
 @FORMS
 @pytest.mark.parametrize("link", [0.0, 1e-200])
-def test_parts_without_a_link_are_sorted_by_mass(form, link):
+def test_components_are_sorted_by_mass(form, link):
     mass = np.full((7, 7), link)
     mass[np.ix_([1, 4], [1, 4])] = 1.0
     mass[np.ix_([0, 3, 6], [0, 3, 6])] = 1.0
     mass[2, 2] = mass[5, 5] = 0.1 * (link > 0)
-    order, negative = spectral.sorted_by_eigenvector(form(mass))
+    order, negative = spectral.sort_by_eigenvector(form(mass))
     assert order.tolist() == [0, 3, 6, 1, 4, 2, 5]
     assert negative == 3
 
 
 def test_equal_entries_are_sorted_by_number():
     mass = np.where(np.arange(6)[:, None] % 2 == np.arange(6) % 2, 1.0, 0.01)
-    order, negative = spectral.sorted_by_eigenvector(mass)
+    order, negative = spectral.sort_by_eigenvector(mass)
     assert order.tolist() == [0, 2, 4, 1, 3, 5]
     assert negative == 3
 
@@ -200,25 +200,25 @@ def test_equal_entries_are_sorted_by_number():
 def test_masses_may_be_tiny(scale):
     rng = np.random.default_rng(0)
     mass = path(rng.random(9)) * scale
-    assert spectral.sorted_by_eigenvector(mass)[0].tolist() in (list(range(10)), list(range(9, -1, -1)))
+    assert spectral.sort_by_eigenvector(mass)[0].tolist() in (list(range(10)), list(range(9, -1, -1)))
 
 
 @pytest.mark.parametrize("n_blocks", [2, 5])
-def test_the_solver_for_large_groups_finds_the_same_eigenvector(rng, n_blocks):
+def test_lanczos_finds_the_same_eigenvector_as_the_dense_solver(rng, n_blocks):
     n = 150
     block = np.arange(n) % n_blocks
     mass = rng.random((n, n)) * np.where(block[:, None] == block, 1.0, 0.2 + 0.1 * (block[:, None] + block))
-    normalized, root = spectral._normalized(mass + mass.T)
-    exact = spectral._second(normalized, root)
-    found = spectral._second_of_many(normalized, root)
+    normalized, root = spectral._normalise(mass + mass.T)
+    exact = spectral._second_eigenvector(normalized, root)
+    found = spectral._thick_restart_lanczos(normalized, root)
     assert abs(found @ exact) == pytest.approx(1.0, abs=1e-6)
     assert abs(found @ root) <= 1e-12
 
 
-def test_the_solver_for_large_groups_gives_what_it_has(rng, monkeypatch):
-    """Too few restarts for a long path, whose eigenvalues lie close together: still a vector to sort by."""
-    monkeypatch.setattr(spectral, "_RESTARTS", 2)
-    normalized, root = spectral._normalized(sparse.csr_array(path(np.ones(999))))
-    found = spectral._second_of_many(normalized, root)
+def test_lanczos_without_convergence_returns_a_ritz_vector(rng, monkeypatch):
+    """Two restarts are too few for a long path, whose spectral gap is small."""
+    monkeypatch.setattr(spectral, "_MAX_RESTARTS", 2)
+    normalized, root = spectral._normalise(sparse.csr_array(path(np.ones(999))))
+    found = spectral._thick_restart_lanczos(normalized, root)
     assert np.linalg.norm(found) == pytest.approx(1.0)
     assert found @ (normalized @ found) > 0.5

@@ -1,4 +1,4 @@
-"""Stochastic maps: their cost and its slope, the descent among them, and what the method promises."""
+"""Stochastic maps: cost, gradient, projected gradient descent, and the guarantees of the method."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import chains
 import klump
 import reference
 from klump.search.objective import Objective
-from klump.search.soft import SoftProblem, descend_softly, hardened, project, tidied
+from klump.search.soft import SoftProblem, harden, project_to_simplex, projected_gradient_descent, simplify
 from klump.sources.random_chains import block_chain
 
 METHOD = "stochastic"
@@ -32,44 +32,45 @@ def kept(answer):
     return answer.costs.redundancy_rate - answer.costs.predictability
 
 
-# Cost and slope
+# Cost and gradient
 
 
 @given(chains.matrices_and_maps(), chains.betas, st.sampled_from([np.asarray, sparse.csr_array]))
 @settings(max_examples=60)
 def test_costs_differ_as_the_textbook_says(P_and_map, beta, form):
-    """The constant that is left out is that of the map to one group."""
+    """The constant that is omitted is that of the map to one group."""
     P, W = P_and_map
     problem = soft_problem(P, beta, form)
     constant = (
-        reference.cost(P, problem.mu, np.ones((len(P), 1)), beta) - problem.at(np.ones((len(P), 1))).cost
+        reference.cost(P, problem.mu, np.ones((len(P), 1)), beta)
+        - problem.evaluate(np.ones((len(P), 1))).cost
     )
     expected = reference.cost(P, problem.mu, W, beta)
-    assert problem.at(W).cost + constant == pytest.approx(expected, abs=1e-10)
+    assert problem.evaluate(W).cost + constant == pytest.approx(expected, abs=1e-10)
 
 
 @given(
     chains.matrices(max_size=6), chains.betas, chains.seeds, st.sampled_from([np.asarray, sparse.csr_array])
 )
 @settings(max_examples=60)
-def test_the_slope_is_that_of_finite_differences(P, beta, seed, form):
+def test_the_gradient_is_that_of_finite_differences(P, beta, seed, form):
     rng = np.random.default_rng(seed)
     W = 0.7 * rng.dirichlet(np.ones(3), size=len(P)) + 0.1
     problem = soft_problem(P, beta, form)
-    slope = problem.slope(problem.at(W)) * problem.mu[:, None]
+    gradient = problem.gradient(problem.evaluate(W)) * problem.mu[:, None]
     for _ in range(5):
         direction = rng.normal(size=W.shape)
         direction -= direction.mean(axis=1, keepdims=True)
         step = 1e-5 * direction / np.abs(direction).max()
-        difference = problem.at(W + step).cost - problem.at(W - step).cost
-        assert difference / 2 == pytest.approx(np.sum(slope * step), abs=1e-11)
+        difference = problem.evaluate(W + step).cost - problem.evaluate(W - step).cost
+        assert difference / 2 == pytest.approx(np.sum(gradient * step), abs=1e-11)
 
 
 @given(chains.seeds, st.integers(1, 6))
-def test_projections_are_the_nearest_laws(seed, k):
-    """What is taken off is the same for all entries that stay, and enough to hide those that do not."""
+def test_projections_are_the_nearest_points_of_the_simplex(seed, k):
+    """Karush-Kuhn-Tucker: one threshold is subtracted from all positive entries, and the others are below it."""
     rows = np.random.default_rng(seed).normal(scale=2.0, size=(5, k))
-    laws = project(rows)
+    laws = project_to_simplex(rows)
     assert laws.min() >= 0.0
     assert laws.sum(axis=1) == pytest.approx(np.ones(5))
     for row, law in zip(rows, laws, strict=True):
@@ -86,13 +87,13 @@ def test_projections_are_the_nearest_laws(seed, k):
 def test_the_descent_never_goes_up_and_stays_among_maps(P_and_map, beta, form):
     P, W = P_and_map
     problem = soft_problem(P, beta, form)
-    point, trace = descend_softly(problem, W, 60)
-    assert trace[0] == problem.at(W).cost
+    point, trace = projected_gradient_descent(problem, W, 60)
+    assert trace[0] == problem.evaluate(W).cost
     assert trace[-1] == point.cost
     assert np.all(np.diff(trace) <= 0.0)
     assert point.weights.min() >= 0.0
     assert point.weights.sum(axis=1) == pytest.approx(np.ones(len(P)))
-    neat = tidied(problem, point)
+    neat = simplify(problem, point)
     assert neat.cost <= point.cost + 1e-9
     assert neat.weights.any(axis=0).all()
     assert np.all((neat.weights == 0.0) | (neat.weights >= 1e-12))
@@ -102,28 +103,28 @@ def test_the_descent_ends_where_no_small_step_helps(rng):
     P = chains.random_matrix("dense", 6, rng)
     for beta in (0.3, 0.5, 0.8):
         problem = soft_problem(P, beta)
-        point, _ = descend_softly(problem, rng.dirichlet(np.ones(3), size=6), 2000)
+        point, _ = projected_gradient_descent(problem, rng.dirichlet(np.ones(3), size=6), 2000)
         for _ in range(50):
             other = 0.999 * point.weights + 0.001 * rng.dirichlet(np.ones(3), size=6)
-            assert problem.at(other).cost >= point.cost - 1e-9
+            assert problem.evaluate(other).cost >= point.cost - 1e-9
 
 
-def test_a_group_split_by_a_coin_is_shared_evenly(rng):
+def test_duplicate_groups_are_averaged(rng):
     P = chains.random_matrix("dense", 5, rng)
     problem = soft_problem(P, 0.2)
     W = np.array([[0.7, 0.3, 0.0]] * 3 + [[0.0, 0.0, 1.0]] * 2)
-    neat = tidied(problem, problem.at(W))
+    neat = simplify(problem, problem.evaluate(W))
     assert neat.weights[:3] == pytest.approx(np.array([[0.5, 0.5, 0.0]] * 3))
-    assert neat.cost == pytest.approx(problem.at(W).cost, abs=1e-12)
-    without = tidied(problem, problem.at(np.array([[1.0, 0.0, 0.0]] * 3 + [[0.0, 0.0, 1.0]] * 2)))
+    assert neat.cost == pytest.approx(problem.evaluate(W).cost, abs=1e-12)
+    without = simplify(problem, problem.evaluate(np.array([[1.0, 0.0, 0.0]] * 3 + [[0.0, 0.0, 1.0]] * 2)))
     assert without.weights.any(axis=0).all()
     assert without.cost == pytest.approx(neat.cost, abs=1e-12)
 
 
-def test_small_shares_among_many_groups_are_not_cleared_altogether(rng):
+def test_a_row_keeps_its_largest_entry(rng):
     problem = soft_problem(chains.random_matrix("dense", 15, rng), 0.0)
     W = np.full((15, 12), 1 / 12)
-    assert tidied(problem, problem.at(W)).weights == pytest.approx(W)
+    assert simplify(problem, problem.evaluate(W)).weights == pytest.approx(W)
 
 
 # The method
@@ -147,9 +148,9 @@ def test_at_beta_1_soft_equals_hard_on_50_random_chains(rng):
         _, best_cost = reference.exhaustive(P, reference.stationary_law(P), 3, 1.0)
         assert soft.cost == pytest.approx(best_cost, abs=1e-12)
         problem = soft_problem(P, 1.0)
-        best = problem.at(soft.mapping).cost
+        best = problem.evaluate(soft.mapping).cost
         for _ in range(3):
-            point, _ = descend_softly(problem, rng.dirichlet(np.ones(3), size=6), 100)
+            point, _ = projected_gradient_descent(problem, rng.dirichlet(np.ones(3), size=6), 100)
             assert point.cost >= best - 1e-9
 
 
@@ -194,7 +195,7 @@ def test_a_hard_optimum_is_returned_as_a_hard_map():
 
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array], ids=["dense", "sparse"])
 @pytest.mark.parametrize("beta", [0.2, 0.5])
-def test_rows_are_laws_and_every_group_has_mass(form, beta, rng):
+def test_rows_are_distributions_and_every_group_has_mass(form, beta, rng):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         for kind in ("skewed", "sparse", "decomposable", "periodic"):
@@ -262,7 +263,7 @@ def test_hardened_maps_have_no_empty_group(seed, n, data):
     k = data.draw(st.integers(2, n))
     rng = np.random.default_rng(seed)
     weights = rng.dirichlet(np.full(k, 0.3), size=n)
-    labels = hardened(sparse.csr_array(weights))
+    labels = harden(sparse.csr_array(weights))
     assert sorted(set(labels.tolist())) == list(range(k))
     likeliest = np.argmax(weights, axis=1)
     empty = k - len(set(likeliest.tolist()))
@@ -271,10 +272,10 @@ def test_hardened_maps_have_no_empty_group(seed, n, data):
 
 def test_an_empty_group_gets_the_state_that_favours_it_most():
     weights = [[0.9, 0.0, 0.1], [0.6, 0.0, 0.4], [0.4, 0.6, 0.0], [0.5, 0.05, 0.45]]
-    assert hardened(sparse.csr_array(weights)).tolist() == [0, 0, 1, 2]
-    # Not the only member of another group, even if that favours it more.
+    assert harden(sparse.csr_array(weights)).tolist() == [0, 0, 1, 2]
+    # Not the only member of another group, even if its probability is larger.
     weights = [[0.9, 0.0, 0.1], [0.6, 0.0, 0.4], [0.0, 0.51, 0.49]]
-    assert hardened(sparse.csr_array(weights)).tolist() == [0, 2, 1]
+    assert harden(sparse.csr_array(weights)).tolist() == [0, 2, 1]
 
 
 def test_hardening_keeps_what_was_asked():

@@ -30,7 +30,7 @@ from klump.guarantees.brackets import BUDGET, TOLERANCE
 from klump.search.deterministic_annealing import Split
 from klump.search.method import Record
 from klump.search.registry import METHODS
-from klump.search.soft import hardened
+from klump.search.soft import harden
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -320,7 +320,7 @@ class Aggregation:
         """
         if self.map.labels is not None:
             return self
-        mapping = from_labels(hardened(self.map.weights), self.n_states)
+        mapping = from_labels(harden(self.map.weights), self.n_states)
         return replace(self, map=mapping, method=f"{self.method}, hardened", trace=(), record=None)
 
     @property

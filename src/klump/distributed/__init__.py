@@ -1,4 +1,4 @@
-"""One chain on many machines: each holds a block of states, with all that leads from them and to them."""
+"""Local search on one chain across many machines: each holds a block of states with their transitions."""
 
 from klump.distributed.refinement import Refinement, refine
 

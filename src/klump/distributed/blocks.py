@@ -1,4 +1,4 @@
-"""Where blocks of states come from: a chain in memory, or a folder that every machine can read."""
+"""Blocks of states: cut from a chain in memory, or read from a folder that every machine can read."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from klump.chain import MarkovChain
 from klump.distributed.kernels.tables import ONE, Block
 from klump.errors import FileFormatError
 
-# Transitions that are looked at at once.
+# Transitions per chunk of a scan: 16 to 32 MB of column indices.
 _CHUNK = 4_000_000
 
 
 @dataclass(frozen=True)
 class Transitions:
-    """The transitions of a chain row by row, in memory or in files, and the stationary law."""
+    """The transition matrix in CSR format, in memory or memory-mapped, and the stationary distribution."""
 
     data: NDArray[np.float64]
     indices: NDArray[Any]
@@ -33,13 +33,13 @@ class Transitions:
         return int(self.stationary.size)
 
     def bounds(self, n_blocks: int) -> list[int]:
-        """First state of each block, and the number of states: about as many transitions in each block."""
+        """First state of each block, then the number of states; blocks have about equally many transitions."""
         ends = np.linspace(0, int(self.indptr[-1]), n_blocks + 1)[1:-1]
         inner = np.searchsorted(self.indptr, ends.astype(self.indptr.dtype))
         return [int(bound) for bound in np.unique([0, *inner, self.n_states])]
 
     def block(self, first: int, last: int) -> Block:
-        """The block of states from first up to last."""
+        """The block of states first, ..., last - 1."""
         begin, end = int(self.indptr[first]), int(self.indptr[last])
         out_indptr = np.asarray(self.indptr[first : last + 1], dtype=np.int64) - begin
         out_indices = np.asarray(self.indices[begin:end])
@@ -49,23 +49,23 @@ class Transitions:
         order = np.argsort(column, kind="stable")  # within a column the sources stay in order
         in_indptr = np.concatenate([[0], np.cumsum(np.bincount(column, minlength=last - first))])
         return Block(
-            neighbours.astype(np.int64),
-            np.searchsorted(neighbours, [first]).astype(np.int64),
-            out_indptr,
-            np.searchsorted(neighbours, out_indices).astype(np.int32),
-            _quanta(from_own * self.data[begin:end]),
-            in_indptr.astype(np.int64),
-            np.searchsorted(neighbours, source[order]).astype(np.int32),
-            _quanta(into[order]),
-            _quanta(self.stationary[first:last]),
+            neighbours=neighbours.astype(np.int64),
+            own=np.searchsorted(neighbours, [first]).astype(np.int64),
+            out_indptr=out_indptr,
+            out_indices=np.searchsorted(neighbours, out_indices).astype(np.int32),
+            out_mass=_quantise(from_own * self.data[begin:end]),
+            in_indptr=in_indptr.astype(np.int64),
+            in_indices=np.searchsorted(neighbours, source[order]).astype(np.int32),
+            in_mass=_quantise(into[order]),
+            mu=_quantise(self.stationary[first:last]),
         )
 
     def _columns(self, first: int, last: int) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.float64]]:
-        """Sources, columns (from 0) and masses of all that leads to some states: one look at all transitions.
+        """Sources, columns (relative to first) and masses of the transitions to states first, ..., last - 1.
 
-        Each block looks through all of them by itself, a chunk at a time, instead of being told by the others: four
-        or eight bytes for each transition of the chain, but only from a file that others on the machine read too,
-        and a block can be built again without them.
+        Every block scans all transitions of the chain, chunk by chunk, instead of receiving its columns from other
+        blocks: 4 or 8 bytes per transition, read from a file that the page cache of a machine shares among its
+        workers, and a lost block can be rebuilt on its own.
         """
         found: list[tuple[NDArray[Any], ...]] = []
         for begin in range(0, self.indices.size, _CHUNK):
@@ -80,27 +80,27 @@ class Transitions:
         return source, column, mass
 
     def _rows(self, begin: int, end: int, places: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Rows of transitions that lie between begin and end."""
-        kind = self.indptr.dtype.type  # a number of another kind would have all ends of rows copied
-        first = int(np.searchsorted(self.indptr, kind(begin), side="right")) - 1
-        last = int(np.searchsorted(self.indptr, kind(end), side="left"))
+        """Rows of the transitions at ``places``, all in begin, ..., end - 1."""
+        dtype = self.indptr.dtype.type  # with another dtype, searchsorted would cast a copy of indptr
+        first = int(np.searchsorted(self.indptr, dtype(begin), side="right")) - 1
+        last = int(np.searchsorted(self.indptr, dtype(end), side="left"))
         ends = np.asarray(self.indptr[first : last + 1], dtype=np.int64)
         return first + np.searchsorted(ends, places, side="right") - 1
 
 
-def _quanta(mass: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Masses as whole numbers."""
+def _quantise(mass: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Masses as integer multiples of the quantum."""
     return np.rint(np.asarray(mass) * ONE).astype(np.int64)
 
 
-def of_chain(chain: MarkovChain) -> Transitions:
-    """Take the transitions of a chain in memory."""
+def from_chain(chain: MarkovChain) -> Transitions:
+    """Transitions of a chain in memory."""
     matrix = sparse.csr_array(chain.transition_matrix)
     return Transitions(matrix.data, matrix.indices, matrix.indptr, chain.stationary_distribution)
 
 
-def of_folder(folder: Path) -> Transitions:
-    """Map the transitions of a chain in a folder; only what is looked at is read."""
+def from_folder(folder: Path) -> Transitions:
+    """Memory-map the transitions of a chain in a folder."""
     try:
         data, indices, indptr = (
             np.load(folder / f"{name}.npy", mmap_mode="r", allow_pickle=False)
@@ -108,7 +108,7 @@ def of_folder(folder: Path) -> Transitions:
         )
     except (OSError, ValueError, EOFError) as error:
         raise FileFormatError(
-            f"{folder}: no chain can be mapped from it ({error}); write one with "
+            f"{folder}: no chain can be memory-mapped from this folder ({error}); write one with "
             "klump.write_chain(chain, 'name.mapped')"
         ) from None
     try:
@@ -116,11 +116,11 @@ def of_folder(folder: Path) -> Transitions:
     except (OSError, ValueError):
         raise FileFormatError(
             f"{folder}: stationary.npy is missing; write the folder again with klump convert --stationary, or after "
-            "chain.stationary_distribution has been asked for"
+            "chain.stationary_distribution has been computed"
         ) from None
     return Transitions(data, indices, indptr, stationary)
 
 
-def block_of_folder(folder: str, first: int, last: int) -> Block:
-    """Load a block of states from a folder, wherever this runs."""
-    return of_folder(Path(folder)).block(first, last)
+def read_block(folder: str, first: int, last: int) -> Block:
+    """Read a block of states from a folder, on the machine that runs this."""
+    return from_folder(Path(folder)).block(first, last)

@@ -1,4 +1,4 @@
-"""Refine a partition in steps in which many states move at once, on one machine or on many, at beta = 1/2."""
+"""Local search with simultaneous moves of many states, on one machine or on many, at beta = 1/2."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from klump.aggregation.mapping import as_mapping
 from klump.arguments import check_beta, check_count, check_seed
 from klump.chain import as_chain
 from klump.distributed import blocks, steps
-from klump.distributed.engine import Cluster, Engine, Here
+from klump.distributed.engine import DaskEngine, Engine, SerialEngine
 from klump.distributed.kernels.tables import Groups, Ints, Shorts
 from klump.distributed.steps import Moves, Proposals
 from klump.errors import InvalidArgumentError
@@ -25,28 +25,30 @@ from klump.search.descent import TOLERANCE
 
 Progress = Callable[[int, int, float], None]
 
-# Sets of moves that are tried at once: all, a half, a quarter, ... Halves drawn by chance need half as many steps as
-# those that gain most, and end lower.
-_LEVELS = 6
-# All labels are sent again after so many steps, or when as many moves have been sent as there are states.
-_TOLD = 50
+# Nested candidate sets per step: all proposed moves, a random half, a quarter, ..., 1/32. Random halves need half as
+# many steps as halves of the largest gains, and reach a lower cost.
+_N_LEVELS = 6
+# Steps after which all labels are sent again, at the latest: bounds the chain of tasks that a lost worker's labels
+# depend on.
+_MAX_UPDATES = 50
+# Key of the random generator.
 _KEY = 11
 
 
 @dataclass(frozen=True, eq=False)
 class Refinement:
-    """A refined partition, and the way to it."""
+    """A refined partition and the trace of its cost."""
 
     labels: NDArray[np.int32]
-    """The group of each state, by the numbers of the groups given."""
+    """The group of each state; group numbers are those of the initial labels."""
     trace: tuple[float, ...]
     """The cost at beta = 1/2, in bits, before the first step and after each."""
     moves: tuple[int, ...]
-    """How many states moved in each step."""
+    """Number of states that moved per step."""
     settled: bool
-    """Whether no move of a single state lowers the cost any more."""
+    """Whether the labels are a local optimum: no move of a single state lowers the cost."""
     interrupted: bool = False
-    """Whether Ctrl-C ended it."""
+    """Whether Ctrl-C ended the search."""
 
     def __post_init__(self) -> None:
         self.labels.flags.writeable = False
@@ -68,41 +70,40 @@ def refine(
     max_steps: int = 1000,
     progress: Progress | None = None,
 ) -> Refinement:
-    """Move states between groups, many at once, until no move of a single state lowers the cost.
+    """Move states between groups, many per step, until no move of a single state lowers the cost.
 
     Parameters
     ----------
     chain
-        A chain, or anything that one can be made of; or the path of a folder that ``klump.write_chain`` has written
-        (``"name.mapped"``) and that every worker can read: then each worker reads what it needs.
+        A chain, or any object that converts to one; or the path of a folder that ``klump.write_chain`` has written
+        (``"name.mapped"``) and that every worker can read: then each worker reads its own blocks.
     labels
-        The group of each state; every group keeps at least one.
+        The group of each state; no group is ever emptied.
     beta
-        Only 1/2 is possible: at any other beta the cost depends on what the predecessors of a state, which may
-        be on other machines, do besides.
+        Only 1/2 is supported: at any other beta the cost depends on all transitions of a state's predecessors, which
+        may be on other machines.
     random_state
-        Seed of the order in which moves are tried.
+        Seed of the random candidate sets of moves.
     client
-        A ``dask.distributed.Client``; without one, the same steps are done in this process.
+        A ``dask.distributed.Client``; without one, the same steps run in this process.
     n_blocks
-        Blocks that the states are divided into: at least as many as there are threads on the cluster. The answer
-        does not depend on it.
+        Number of blocks of states: at least the number of threads of the cluster. The labels do not depend on it.
     max_steps
-        Limit of steps.
+        Largest number of steps.
     progress
-        Called with the number of steps done, their limit and the cost.
+        Called with the number of steps done, ``max_steps`` and the cost.
 
     Returns
     -------
     Refinement
         The same labels for the same seed, whatever ``client`` and ``n_blocks`` are; only the last digits of the trace
-        may depend on ``n_blocks``. On Ctrl-C what was reached until then, marked ``interrupted``.
+        may depend on ``n_blocks``. On Ctrl-C the labels after the last step, marked ``interrupted``.
 
     Notes
     -----
-    In a step each block finds the best move of each of its states. Moves that are good one by one may be bad together:
-    all of them are tried, a half drawn by chance, a half of that, and so on, and the set that lowers the cost most
-    is taken. A single move always lowers it, so it never increases.
+    In a step each block proposes the best move of each of its states. Moves that lower the cost one by one may raise it
+    together, so nested candidate sets are evaluated: all moves, a random half, a half of that, and so on. The set
+    that lowers the cost most is applied. A set of one move always lowers the cost, so the cost never increases.
 
     Examples
     --------
@@ -113,59 +114,57 @@ def refine(
     """
     if check_beta(beta) != 0.5:
         raise InvalidArgumentError(
-            f"beta={beta:g} is not possible in blocks, because the cost then depends on what is on other machines; "
+            f"beta={beta:g} is not supported: in blocks of states only beta=0.5 can be evaluated; "
             "leave beta=0.5, or use klump.aggregate"
         )
     if client is not None and not hasattr(client, "submit"):
-        raise InvalidArgumentError(
-            f"client={client!r} is not a client of a cluster; pass a dask.distributed.Client"
-        )
-    engine: Engine = Here() if client is None else Cluster(client)
+        raise InvalidArgumentError(f"client={client!r} is not a Dask client; pass a dask.distributed.Client")
+    engine: Engine = SerialEngine() if client is None else DaskEngine(client)
     folder = Path(chain) if isinstance(chain, str | PathLike) else None
-    transitions = blocks.of_chain(as_chain(chain)) if folder is None else blocks.of_folder(folder)
+    transitions = blocks.from_chain(as_chain(chain)) if folder is None else blocks.from_folder(folder)
     if folder is not None:
-        read_chain(folder)  # which checks what workers then only read
+        read_chain(folder)  # validates the files, which workers read without checks
     mapping = as_mapping(labels, transitions.n_states)
     if mapping.labels is None:
-        raise InvalidArgumentError("labels must be a deterministic map: pass one group for each state")
+        raise InvalidArgumentError("labels must be a deterministic map: pass one group per state")
     bounds = transitions.bounds(check_count("n_blocks", n_blocks, most=None))
-    kept = _kept(engine, transitions, folder, bounds)
-    search = _Search(engine, kept, mapping.labels, mapping.n_groups, check_seed(random_state))
+    handles = _distribute_blocks(engine, transitions, folder, bounds)
+    search = _BlockSearch(engine, handles, mapping.labels, mapping.n_groups, check_seed(random_state))
     return search.run(check_count("max_steps", max_steps, most=None), progress)
 
 
-def _kept(
+def _distribute_blocks(
     engine: Engine, transitions: blocks.Transitions, folder: Path | None, bounds: list[int]
 ) -> list[Any]:
-    """The blocks, where the engine keeps them; those of a folder are read there."""
+    """Handles of the blocks; those of a folder are read by the workers."""
     pairs = pairwise(bounds)
     if folder is None:
         return [engine.keep(transitions.block(first, last)) for first, last in pairs]
-    place = str(folder.resolve())
-    return [engine.call(blocks.block_of_folder, place, first, last) for first, last in pairs]
+    path = str(folder.resolve())
+    return [engine.call(blocks.read_block, path, first, last) for first, last in pairs]
 
 
-class _Search:
-    """Where the search stands: all labels here, and with each block those that it has to do with."""
+class _BlockSearch:
+    """State of the search: all labels in this process, and handles of the blocks and their local labels."""
 
-    def __init__(self, engine: Engine, kept: list[Any], labels: Shorts, n_groups: int, seed: int) -> None:
-        self.engine, self.blocks, self.labels, self.n_groups = engine, kept, labels.copy(), n_groups
+    def __init__(self, engine: Engine, handles: list[Any], labels: Shorts, n_groups: int, seed: int) -> None:
+        self.engine, self.blocks, self.labels, self.n_groups = engine, handles, labels.copy(), n_groups
         self.rng = np.random.default_rng([seed, _KEY])
-        self._hand_out()
-        sums = engine.results(self._in_each(steps.summed, n_groups))
+        self._broadcast_labels()
+        sums = engine.results(self._call_per_block(steps.sum_masses, n_groups))
         size = np.bincount(labels, minlength=n_groups)
         self.groups = Groups(sum(each.flow for each in sums), sum(each.nu for each in sums), size)
         self.constant = 0.5 * sum(each.joint for each in sums) - sum(each.mu for each in sums)
         self.cost = _cost(self.groups)
 
-    def _hand_out(self) -> None:
-        """Tell every block its labels: what it was told before is then not needed to compute them again."""
-        everyone = self.engine.keep(self.labels.copy())
-        self.labels_in = [self.engine.call(steps.labels_in, block, everyone) for block in self.blocks]
-        self.told_moves, self.told_times = 0, 0
+    def _broadcast_labels(self) -> None:
+        """Send all labels; earlier updates are then no longer needed to recompute local labels."""
+        labels = self.engine.keep(self.labels.copy())
+        self.local_labels = [self.engine.call(steps.local_labels, block, labels) for block in self.blocks]
+        self.sent_moves, self.n_updates = 0, 0
 
     def run(self, max_steps: int, progress: Progress | None) -> Refinement:
-        """Step until nothing gains."""
+        """Run steps until none lowers the cost."""
         trace, moves, settled, interrupted = [self.cost], list[int](), False, False
         try:
             while len(moves) < max_steps:
@@ -182,22 +181,22 @@ class _Search:
         costs = tuple(float(cost + self.constant) for cost in trace)
         return Refinement(self.labels, costs, tuple(moves), settled, interrupted)
 
-    def _in_each(self, function: Callable[..., Any], *arguments: Any) -> list[Any]:
-        """Call a function with each block, its labels, and the same arguments."""
+    def _call_per_block(self, function: Callable[..., Any], *arguments: Any) -> list[Any]:
+        """Call a function with each block, its local labels and the given arguments; handles of the results."""
         return [
             self.engine.call(function, block, labels, *arguments)
-            for block, labels in zip(self.blocks, self.labels_in, strict=True)
+            for block, labels in zip(self.blocks, self.local_labels, strict=True)
         ]
 
     def _step(self) -> int:
-        """Take the best set of moves; returns how many states moved."""
+        """Apply the best candidate set of moves; the number of states that moved."""
         groups = self.engine.keep(self.groups)
-        found = self.engine.results(self._in_each(steps.proposed, groups, TOLERANCE))
-        proposals = self._shuffled(found)
+        found = self.engine.results(self._call_per_block(steps.propose_moves, groups, TOLERANCE))
+        proposals = self._shuffle(found)
         while proposals.states.size:
-            moves, count = _in_sets(proposals)
-            kept = self.engine.keep(moves)
-            changes = self.engine.results(self._in_each(steps.changed, kept, self.n_groups))
+            moves, count = _nest(proposals)
+            handle = self.engine.keep(moves)
+            changes = self.engine.results(self._call_per_block(steps.sum_changes, handle, self.n_groups))
             flow, nu = (sum(part) for part in zip(*changes, strict=True))
             after = [
                 self.groups._replace(flow=self.groups.flow + flow[level], nu=self.groups.nu + nu[level])
@@ -206,49 +205,51 @@ class _Search:
             costs = [_cost(groups) for groups in after]
             level = int(np.argmin(costs))
             if costs[level] < self.cost:
-                self._take(moves, kept, level, after[level], costs[level])
+                self._apply(moves, handle, level, after[level], costs[level])
                 return int(count[level])
-            # Only rounding can make a single move fail.
-            few = int(count[-1]) // 2
-            proposals = Proposals(proposals.states[:few], proposals.targets[:few])
+            # A set of one move can fail only by rounding.
+            fewer = int(count[-1]) // 2
+            proposals = Proposals(proposals.states[:fewer], proposals.targets[:fewer])
         return 0
 
-    def _shuffled(self, found: list[Proposals]) -> Proposals:
-        """All proposals in random order, without those that take the last member of a group."""
-        # Blocks come in the order of their states, so what is shuffled does not depend on where they end.
+    def _shuffle(self, found: list[Proposals]) -> Proposals:
+        """All proposals in random order, less one of each group that they would empty."""
+        # Blocks are in the order of their states, so the concatenation does not depend on the block bounds.
         states, targets = (np.concatenate(part) for part in zip(*found, strict=True))
         order = self.rng.permutation(states.size)
         states, targets = states[order], targets[order]
         home = self.labels[states]
         leaving = np.bincount(home, minlength=self.n_groups)
-        stay = [np.flatnonzero(home == y)[-1] for y in np.flatnonzero(leaving == self.groups.size)]
-        go = np.delete(np.arange(states.size), np.array(stay, dtype=np.int64))
-        return Proposals(states[go], targets[go])
+        dropped = [np.flatnonzero(home == y)[-1] for y in np.flatnonzero(leaving == self.groups.size)]
+        kept = np.delete(np.arange(states.size), np.array(dropped, dtype=np.int64))
+        return Proposals(states[kept], targets[kept])
 
-    def _take(self, moves: Moves, kept: Any, level: int, groups: Groups, cost: float) -> None:
+    def _apply(self, moves: Moves, handle: Any, level: int, groups: Groups, cost: float) -> None:
+        """Apply set ``level`` to the groups, the labels and the local labels."""
         chosen = moves.levels >= level
         states, targets = moves.states[chosen], moves.targets[chosen]
         left = np.bincount(self.labels[states], minlength=self.n_groups)
         size = groups.size - left + np.bincount(targets, minlength=self.n_groups)
         self.groups, self.cost = groups._replace(size=size), cost
         self.labels[states] = targets
-        self.told_moves += moves.states.size
-        self.told_times += 1
-        if self.told_moves > self.labels.size or self.told_times == _TOLD:
-            self._hand_out()
+        self.sent_moves += moves.states.size
+        self.n_updates += 1
+        # Resend all labels when the updates since the last broadcast hold more moves than there are states.
+        if self.sent_moves > self.labels.size or self.n_updates == _MAX_UPDATES:
+            self._broadcast_labels()
         else:
-            self.labels_in = self._in_each(steps.moved, kept, level)
+            self.local_labels = self._call_per_block(steps.apply_moves, handle, level)
 
 
-def _in_sets(proposals: Proposals) -> tuple[Moves, Ints]:
-    """All moves, the first half, the first quarter, ...; and how many each set has."""
+def _nest(proposals: Proposals) -> tuple[Moves, Ints]:
+    """Nested sets of moves, all, the first half, the first quarter, ...; and the size of each set."""
     number = proposals.states.size
-    halves = [number]
-    while halves[-1] > 1 and len(halves) < _LEVELS:
-        halves.append(-(-halves[-1] // 2))
-    count = np.array(halves)
+    sizes = [number]
+    while sizes[-1] > 1 and len(sizes) < _N_LEVELS:
+        sizes.append(-(-sizes[-1] // 2))
+    count = np.array(sizes)
     levels = np.searchsorted(-count, -np.arange(number), side="left") - 1
-    moves = Moves(proposals.states, proposals.targets, levels.astype(np.int8), len(halves))
+    moves = Moves(proposals.states, proposals.targets, levels.astype(np.int8), len(sizes))
     return moves, count
 
 

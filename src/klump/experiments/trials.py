@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from klump import __version__
-from klump.parallel import alone
+from klump.parallel import run_serially
 
 Progress = Callable[[str, int, int], None]
 
@@ -72,7 +72,7 @@ def run_pieces(
 
 
 def _run_numbered(number: int, function: Callable[..., Any], call: tuple[Any, ...]) -> tuple[int, Any]:
-    return number, alone(function, *call)
+    return number, run_serially(function, *call)
 
 
 def _append(record: Path, line: str) -> None:

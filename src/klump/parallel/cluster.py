@@ -1,8 +1,8 @@
-"""What parallel work needs when joblib is set to a Dask cluster: ``joblib.parallel_config(backend="dask")``.
+"""Transport of arguments to a Dask cluster: ``joblib.parallel_config(backend="dask")``.
 
-Left alone, joblib copies a large argument to one worker, from where others fetch it; if that worker dies, the calls
-that need it are lost. Here the value that calls have in common is the result of a task, which the scheduler can do
-again: it travels once, and nothing is lost as long as the scheduler lives.
+By default joblib scatters a large argument to one worker, from which the others fetch it; if that worker dies, the
+calls that depend on it fail. Here the argument that all calls share is the result of a task, which the scheduler can
+run again: it is sent once, and no data is lost while the scheduler is alive.
 """
 
 from __future__ import annotations
@@ -15,106 +15,107 @@ from uuid import uuid4
 
 from klump.parallel.threads import one_thread
 
-# So many values are kept on the cluster between calls; older ones are forgotten once no call needs them.
-_KEPT = 4
+# Futures per cache. Alternating searches share at most a few values; older futures are released, and Dask frees their
+# values when no pending task depends on them.
+_MAX_FUTURES = 4
 
 
 def active_client() -> Any | None:
-    """Client of the Dask cluster that joblib is set to; None for every other engine."""
+    """Client of the Dask cluster that is joblib's active backend; None for any other backend."""
     from joblib.parallel import get_active_backend
 
     backend, _ = get_active_backend()
     return backend.client if type(backend).__module__ == "joblib._dask" else None
 
 
-class Held:
-    """Values that a cluster has been given, so that they are not sent again; a copy elsewhere begins empty."""
+class FutureCache:
+    """Futures of values that were sent to a cluster, so that each is sent once. A pickled copy is empty."""
 
     def __init__(self) -> None:
-        # By identity, with the value itself: as long as that is alive, nothing else has its identity.
+        # Keyed by id; the entry keeps the value alive, so that its id is not reused.
         self._futures: dict[tuple[int, int], tuple[Any, Any, Any]] = {}
 
-    def __reduce__(self) -> tuple[type[Held], tuple[()]]:
-        return Held, ()
+    def __reduce__(self) -> tuple[type[FutureCache], tuple[()]]:
+        return FutureCache, ()
 
-    def future(self, client: Any, value: Any) -> Any:
-        """The value as a future of the client."""
+    def get(self, client: Any, value: Any) -> Any:
+        """Future of the value; submits it on the first call."""
         key = id(client), id(value)
         if key not in self._futures:
-            self._futures[key] = client, value, hold(client, value)
-            while len(self._futures) > _KEPT:
+            self._futures[key] = client, value, submit_value(client, value)
+            while len(self._futures) > _MAX_FUTURES:
                 self._futures.pop(next(iter(self._futures)))
         return self._futures[key][2]
 
 
-def hold(client: Any, value: Any) -> Any:
-    """Give a cluster a value for as long as the future lives."""
-    with unwarned():
-        # By a new name each time: to ask again for what is just being forgotten confuses workers.
-        return client.submit(Value.of, Packed(value), key=f"klump-value-{uuid4().hex}")
+def submit_value(client: Any, value: Any) -> Any:
+    """Future of a task whose result is the value; the cluster keeps it as long as the future is alive."""
+    with suppress_size_warning():
+        # A unique key each time: a key that is being released must not be requested again.
+        return client.submit(Value.from_payload, Payload(value), key=f"klump-value-{uuid4().hex}")
 
 
-class Packed:
-    """A value on its way, as bytes.
+class Payload:
+    """A serialised value.
 
-    Kernels are compiled anew for arrays that can be written to or are not aligned, so what comes out has to be as
-    what went in; Dask itself cuts arrays out of what it receives, wherever they begin. (And neither Dask nor joblib
-    looks into this for something to copy to some worker.)
+    numba compiles a kernel once per array type, and writeability and alignment are part of the type, so arrays must
+    keep both. Dask's own deserialisation returns views into the received frames, at any alignment. A payload is also
+    opaque to Dask and joblib, which would scatter the arrays inside.
     """
 
-    __slots__ = ("_parts", "_pickled")
+    __slots__ = ("_buffers", "_pickled")
 
     def __init__(self, value: Any) -> None:
-        self._pickled, raw = _taken_apart(value)
-        self._parts = [bytes(part) if part.readonly else bytearray(part) for part in raw]
+        self._pickled, raw = _serialise(value)
+        self._buffers = [bytes(buffer) if buffer.readonly else bytearray(buffer) for buffer in raw]
 
     def __len__(self) -> int:
-        return len(self._pickled) + sum(len(part) for part in self._parts)
+        return len(self._pickled) + sum(len(buffer) for buffer in self._buffers)
 
-    def unpacked(self) -> Any:
-        """The value; each time another one, as far as it can be written to."""
-        parts = [bytearray(part) if isinstance(part, bytearray) else part for part in self._parts]
-        return pickle.loads(self._pickled, buffers=parts)
+    def deserialise(self) -> Any:
+        """A new value; its writeable arrays are copies, its read-only ones share the payload's memory."""
+        buffers = [bytearray(buffer) if isinstance(buffer, bytearray) else buffer for buffer in self._buffers]
+        return pickle.loads(self._pickled, buffers=buffers)
 
 
-def _taken_apart(value: Any) -> tuple[bytes, list[memoryview]]:
-    """A value as bytes, without its arrays, and these, not copied."""
+def _serialise(value: Any) -> tuple[bytes, list[memoryview]]:
+    """Pickle (protocol 5) with out-of-band buffers, which are not copied."""
     buffers: list[pickle.PickleBuffer] = []
     pickled = pickle.dumps(value, protocol=5, buffer_callback=buffers.append)
     return pickled, [buffer.raw() for buffer in buffers]
 
 
 class Value:
-    """A value that a worker has, and packs when another worker asks for it."""
+    """A deserialised value in a worker's memory, serialised as a payload when another worker fetches it."""
 
     def __init__(self, value: Any) -> None:
         self.value = value
 
     @classmethod
-    def of(cls, packed: Packed) -> Value:
-        """Unpack it."""
-        return cls(packed.unpacked())
+    def from_payload(cls, payload: Payload) -> Value:
+        """Deserialise a payload."""
+        return cls(payload.deserialise())
 
     def __sizeof__(self) -> int:
-        # Dask asks for it: work goes to where most of what it needs is.
-        pickled, arrays = _taken_apart(self.value)
-        return len(pickled) + sum(array.nbytes for array in arrays)
+        # The scheduler runs a task on the worker that holds most bytes of its dependencies.
+        pickled, buffers = _serialise(self.value)
+        return len(pickled) + sum(buffer.nbytes for buffer in buffers)
 
-    def __reduce__(self) -> tuple[Any, tuple[Packed]]:
-        return Value.of, (Packed(self.value),)
+    def __reduce__(self) -> tuple[Any, tuple[Payload]]:
+        return Value.from_payload, (Payload(self.value),)
 
 
 @contextmanager
-def unwarned() -> Iterator[None]:
-    """Let Dask send large values without the advice to send none."""
+def suppress_size_warning() -> Iterator[None]:
+    """Suppress Dask's warning about large task graphs: payloads are large and sent once."""
     import dask
 
     with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1000 TiB"}):
         yield
 
 
-def alone(function: Callable[..., Any], *arguments: Any) -> Any:
-    """Call a function; on a worker of a cluster all of it there, not spread over the cluster once more."""
+def run_serially(function: Callable[..., Any], *arguments: Any) -> Any:
+    """Call a function; on a Dask worker, without nested parallelism and with one BLAS thread."""
     import joblib
 
     if active_client() is None:
@@ -123,8 +124,8 @@ def alone(function: Callable[..., Any], *arguments: Any) -> Any:
         return function(*arguments)
 
 
-def call_together(function: Callable[..., Any], shared: Any, others: Packed) -> Any:
-    """Call a function on a worker with the value that all calls have in common, and its own other arguments."""
-    # On a cluster with a single thread joblib stays at home, where nobody puts the value in the future's place.
-    held: Value = shared if isinstance(shared, Value) else shared.result()
-    return alone(function, held.value, *others.unpacked())
+def call_with_shared(function: Callable[..., Any], shared: Any, others: Payload) -> Any:
+    """Call a function on a worker with the argument that all calls share, and this call's other arguments."""
+    # On a cluster with a single thread joblib runs the call in this process, where the future is not resolved.
+    value: Value = shared if isinstance(shared, Value) else shared.result()
+    return run_serially(function, value.value, *others.deserialise())

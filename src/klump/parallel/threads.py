@@ -1,4 +1,4 @@
-"""How many threads small products of matrices use."""
+"""Limit of the BLAS thread pool."""
 
 from __future__ import annotations
 
@@ -9,29 +9,31 @@ from threading import Lock
 from typing import Any
 
 _lock = Lock()
-_inside = 0
+_depth = 0  # contexts that are open in this process
 _limit: Any = None
 
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Let products of full matrices use one thread: small ones only wait for others, and round as these divide them.
+    """Limit BLAS to one thread.
 
-    The limit holds for the whole process: whoever comes first sets it, and who leaves last lifts it.
+    Small matrix products spend more time on synchronisation than on arithmetic, and their rounding depends on the
+    number of threads. The limit is global to the process, so the context is reentrant and thread-safe: the first to
+    enter sets the limit, the last to leave restores it.
 
     >>> with one_thread():
     ...     pass
     """
-    global _inside, _limit
+    global _depth, _limit
     with _lock:
-        if _inside == 0:
+        if _depth == 0:
             threads: Any = import_module("threadpoolctl")
             _limit = threads.threadpool_limits(limits=1, user_api="blas")
-        _inside += 1
+        _depth += 1
     try:
         yield
     finally:
         with _lock:
-            _inside -= 1
-            if _inside == 0:
+            _depth -= 1
+            if _depth == 0:
                 _limit.restore_original_limits()

@@ -1,1 +1,1 @@
-"""How aggregations are found: one file a method, and the kernels that they share."""
+"""Search for aggregations: one module per method, and the kernels that they share."""

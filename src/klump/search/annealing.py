@@ -15,7 +15,7 @@ from klump.search.objective import Objective
 from klump.search.sequential import best_descent
 
 _KEY = 2
-# Betas closer than this are the same step of a schedule.
+# Difference below which two betas of a schedule are equal: rounding error of 1 - step * i, with room to spare.
 _SAME = 1e-9
 
 
@@ -25,21 +25,21 @@ def annealing(task: Task) -> Found:
 
 
 def schedule(betas: Sequence[float], step: float) -> list[float]:
-    """List 1, 1 - step, 1 - 2 step, ... down to the smallest beta, with all the betas asked for among them."""
-    wanted = sorted(set(betas), reverse=True)
-    grid = 1.0 - step * np.arange(int(np.ceil((1.0 - wanted[-1]) / step - _SAME)) + 1)
-    steps = [g for g in grid if g > wanted[-1] + _SAME and min(abs(g - b) for b in wanted) > _SAME]
-    return sorted([*wanted, *steps], reverse=True)
+    """Decreasing union of ``betas`` and 1, 1 - step, 1 - 2 step, ... down to ``min(betas)``."""
+    targets = sorted(set(betas), reverse=True)
+    grid = 1.0 - step * np.arange(int(np.ceil((1.0 - targets[-1]) / step - _SAME)) + 1)
+    steps = [g for g in grid if g > targets[-1] + _SAME and min(abs(g - b) for b in targets) > _SAME]
+    return sorted([*targets, *steps], reverse=True)
 
 
 def annealing_path(task: Task, betas: Sequence[float]) -> list[Found]:
-    """One annealing run; what it found at each of the betas (which must decrease).
+    """Results of one annealing run at each of ``betas``, which must decrease.
 
-    Algorithm 1 runs once at each beta of the schedule, the first time at beta = 1 from the start map.
+    Algorithm 1 runs once per beta of the schedule: at beta = 1 with restarts, then warm-started from the beta before.
     """
     first, *later = (Objective(beta, task.gamma) for beta in schedule(betas, task.step))
     path = [best_descent(task, first, _KEY)]
-    found, traces = descend(
+    all_labels, traces = descend(
         task.problem,
         path[0].labels,
         task.n_groups,
@@ -48,8 +48,8 @@ def annealing_path(task: Task, betas: Sequence[float]) -> list[Found]:
         max_sweeps=task.max_sweeps,
         allow_empty=task.allow_empty,
     )
-    for objective, labels, trace in zip(later, found, traces, strict=True):
+    for objective, labels, trace in zip(later, all_labels, traces, strict=True):
         costs = tuple((trace + task.offset(objective)).tolist())
         path.append(Found(labels, costs[-1], costs, path[0].interrupted))
-    wanted = set(betas)
-    return [each for each, step in zip(path, [first, *later], strict=True) if step.beta in wanted]
+    targets = set(betas)
+    return [found for found, step in zip(path, [first, *later], strict=True) if step.beta in targets]

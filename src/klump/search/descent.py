@@ -1,4 +1,4 @@
-"""Algorithm 1 from given labels, for a sequence of objectives: the step that all methods share."""
+"""Local search (Algorithm 1) from given labels for a sequence of objectives, and costs of labels."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from klump.search.method import Found, Labels, Record, Task
 from klump.search.objective import Objective
 from klump.search.problem import make_table, make_work
 
-# A move must lower the cost by more than the rounding of the sums it is computed from.
+# Least decrease of the cost per move, in bits: above the rounding error of the sums that a price is computed from.
 TOLERANCE = 1e-13
-# Tables for more groups than this would need more memory than they save time.
-_MANY_GROUPS = 1_000
+# Groups up to which a cost is computed from dense tables of k^2 entries (8 MB each at this k).
+_MAX_TABLE_GROUPS = 1_000
 
 
 def descend(
@@ -32,7 +32,10 @@ def descend(
     allow_empty: bool = False,
     exchange: bool = False,
 ) -> tuple[list[Labels], list[NDArray[np.float64]]]:
-    """Sweep until nothing moves for each objective in turn; the labels and the trace (up to a constant) of each."""
+    """Sweep to a local optimum of each objective in turn, warm-started from the one before.
+
+    Returns the labels and the trace (cost after each sweep, up to a constant) per objective.
+    """
     from klump.search.kernels import descent as kernels
 
     table, work = make_table(problem, labels, n_groups), make_work(n_groups)
@@ -48,51 +51,62 @@ def descend(
 
 
 def cost_of(task: Task, labels: Labels) -> float:
-    """Cost of labels, in any number of groups, by the task's objective."""
+    """Cost of labels, with any number of groups, under the task's objective."""
     from klump.search.kernels import descent as kernels
 
     k = int(labels.max()) + 1
-    if k > _MANY_GROUPS:
+    if k > _MAX_TABLE_GROUPS:
         return _cost_by_definition(task.chain, labels, task.objective)
     table = make_table(task.problem, labels, k)
-    return combined(kernels.build(task.problem, table), task.objective) + task.offset(task.objective)
+    return cost_from_sums(kernels.build(task.problem, table), task.objective) + task.offset(task.objective)
 
 
 def _cost_by_definition(chain: MarkovChain, labels: Labels, objective: Objective) -> float:
     n = chain.n_states
     weights = sparse.csr_array((np.ones(n), (np.arange(n), labels)))
     joint = chain.joint @ weights
-    kept = information.mutual_information(weights.T @ joint)
+    between_groups = information.mutual_information(weights.T @ joint)  # I(Y1;Y2)
     from_states = information.mutual_information(joint)  # I(X1;Y2)
     entropy = information.entropy(chain.stationary_distribution @ weights)
     beta, gamma = objective.beta, objective.gamma
-    cost = (1.0 - 2.0 * beta) * (from_states - kept) + beta * (chain.redundancy_rate - kept)
+    cost = (1.0 - 2.0 * beta) * (from_states - between_groups)
+    cost += beta * (chain.redundancy_rate - between_groups)
     return cost + (gamma * (chain.entropy_rate - entropy + from_states) if gamma > 0.0 else 0.0)
 
 
-def scored(task: Task, labels: Labels, record: Record | None = None) -> Found:
-    """What a method found that does not know its cost by the task's objective."""
+def score(task: Task, labels: Labels, record: Record | None = None) -> Found:
+    """Result of a method that does not track the cost under the task's objective."""
     cost = cost_of(task, labels)
     return Found(labels, cost, (cost,), record=record)
 
 
-def combined(sums: tuple[float, float, float], objective: Objective) -> float:
-    """Cost, up to a constant, from sum f(A), sum f(B) and sum f(nu)."""
+def cost_from_sums(sums: tuple[float, float, float], objective: Objective) -> float:
+    """Cost up to a constant, ``into sum f(A) - flow sum f(B) + sum f(nu)``, from the three sums."""
     into, flow, nu = sums
     weights = objective.weights
     return float(weights.into * into - weights.flow * flow + nu)
 
 
 def random_labels(n_states: int, n_groups: int, rng: np.random.Generator, *, allow_empty: bool) -> Labels:
-    """Draw a random map; unless groups may be empty, each gets a member."""
+    """Uniform random labels; unless ``allow_empty``, every group gets at least one member."""
     labels = rng.integers(0, n_groups, n_states).astype(np.int32)
     if not allow_empty:
         labels[rng.permutation(n_states)[:n_groups]] = np.arange(n_groups)
     return labels
 
 
-def without_empty_groups(labels: Labels, n_groups: int) -> Labels:
-    """Give each empty group one state of the group that is largest then."""
+def split_off_singletons(problem: Problem, n_groups: int, objective: Objective) -> Labels:
+    """Split k - 1 single states off one large group, greedily: cheap where little information need be kept."""
+    from klump.search.kernels import descent as kernels
+
+    table = make_table(problem, np.zeros(problem.mu.size), n_groups)
+    kernels.build(problem, table)
+    kernels.split_off(problem, table, make_work(n_groups), objective.weights)
+    return table.labels
+
+
+def fill_empty_groups(labels: Labels, n_groups: int) -> Labels:
+    """Move the last state of the currently largest group to each empty group."""
     size = np.bincount(labels, minlength=n_groups)
     if size.min() > 0:
         return labels

@@ -1,8 +1,8 @@
-"""Coordinates for the states of a large chain, from P alone: what P hardly shrinks, groups of states share.
+"""Embedding of the states of a large chain by subspace iteration with P.
 
-P is applied to random vectors again and again, so that what is slow and what is lumpable remains, whatever the
-signs and phases of its eigenvalues. That is cheaper than eigenvectors, and more robust than singular vectors where
-most transitions are noise.
+P is applied repeatedly to a block of random vectors, which converges to the invariant subspace of the eigenvalues of
+largest modulus; slow and lumpable groups are nearly constant there. It is cheaper than eigenvectors, and more robust
+than singular vectors where most transitions are noise.
 """
 
 from __future__ import annotations
@@ -12,68 +12,78 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from klump.chain.validation import Matrix
-from klump.search.descent import without_empty_groups
+from klump.search.descent import fill_empty_groups
 from klump.search.kernels.tables import Problem
 from klump.search.method import Labels, Task
 
 Singles = NDArray[np.float32]
 Floats = NDArray[np.float64]
 
-_WIDTH = 24
-_POWERS, _BETWEEN, _SPLIT_POWERS = 12, 3, 6
-_LOST, _LIGHT = 1e-10, 1e-290
-# States that are handled at once, so that what is known of them stays in the cache.
+# Dimension of the embedding, at most: min(k + 10, this).
+_MAX_WIDTH = 24
+# Products with P: of the embedding, and of a splitting vector. Empirical.
+_ITERATIONS = 12
+_SPLIT_ITERATIONS = 6
+# Products with P between two orthonormalisations.
+_ORTHONORMALISE_EVERY = 3
+# Eigenvalues of the Gram matrix, relative to the largest, below which a direction is float32 rounding error.
+_RANK_TOLERANCE = 1e-10
+# Lower bound of masses that are divided by; 1 / mass must not overflow.
+_LEAST_MASS = 1e-290
+# States per block of a matrix product: 4096 x 24 float32 are 400 kB, about the size of a second-level cache.
 _BLOCK = 4096
-# k-means sees so many states, or so many a group.
-_SAMPLE, _MEMBERS, _ROUNDS = 5_000, 20, 10
+# k-means sample: this many states, or this many per group if that is more.
+_SAMPLE = 5_000
+_SAMPLE_PER_GROUP = 20
+# Lloyd iterations on the sample.
+_LLOYD_ITERATIONS = 10
 
 
-def embedded(task: Task, n_groups: int, rng: np.random.Generator) -> Labels:
-    """Group the states by k-means on their coordinates."""
+def cluster_embedding(task: Task, n_groups: int, rng: np.random.Generator) -> Labels:
+    """k-means in the embedding: centres from a sample, then nearest centres of all states."""
     mu = task.chain.stationary_distribution
-    points = coordinates(task, min(n_groups + 10, _WIDTH, task.chain.n_states), rng)
-    sample = np.sort(rng.permutation(mu.size)[: max(_SAMPLE, _MEMBERS * n_groups)])
-    centres = _centres(points[sample], mu[sample], rng.random(n_groups))
-    return without_empty_groups(_nearest(points, centres), n_groups)
+    points = subspace_iteration(task, min(n_groups + 10, _MAX_WIDTH, task.chain.n_states), rng)
+    sample = np.sort(rng.permutation(mu.size)[: max(_SAMPLE, _SAMPLE_PER_GROUP * n_groups)])
+    centres = _kmeans_centres(points[sample], mu[sample], rng.random(n_groups))
+    return fill_empty_groups(_nearest(points, centres), n_groups)
 
 
-def coordinates(task: Task, width: int, rng: np.random.Generator) -> Singles:
-    """Random signs that P has been applied to many times, without their means and orthonormal under mu."""
+def subspace_iteration(task: Task, width: int, rng: np.random.Generator) -> Singles:
+    """``width`` vectors: powers of P times random signs, centred and orthonormal in the inner product of mu."""
     matrix, mu = task.chain.transition_matrix, task.chain.stationary_distribution
     n = mu.size
     bits = np.unpackbits(np.frombuffer(rng.bytes(-(-n * width // 8)), dtype=np.uint8), count=n * width)
     vectors = bits.reshape(n, width).astype(np.float32)
     vectors -= np.float32(0.5)
     spare = np.empty_like(vectors)
-    for power in range(_POWERS):
+    for iteration in range(1, _ITERATIONS + 1):
         _multiply(matrix, vectors, spare)
         vectors, spare = spare, vectors
-        if power % _BETWEEN == _BETWEEN - 1:
-            _make_orthonormal(vectors, mu)
+        if iteration % _ORTHONORMALISE_EVERY == 0:
+            _orthonormalise(vectors, mu)
     return vectors
 
 
-def within_groups(problem: Problem, labels: Labels, n_groups: int, rng: np.random.Generator) -> Floats:
-    """One coordinate by which states differ from the mean of their group, and that P hardly shrinks."""
+def splitting_vector(problem: Problem, labels: Labels, n_groups: int, rng: np.random.Generator) -> Floats:
+    """Power method with P, deflated by the group indicators: a slow vector with mean zero in every group."""
     mu = problem.mu
-    # What is too light to be seen goes with its neighbours, whatever it is divided by.
-    mass = np.maximum(np.bincount(labels, weights=mu, minlength=n_groups), _LIGHT)
+    mass = np.maximum(np.bincount(labels, weights=mu, minlength=n_groups), _LEAST_MASS)
     vector = rng.standard_normal(mu.size)
-    for _ in range(_SPLIT_POWERS):
-        weighted = _flowing(problem, vector)
+    for _ in range(_SPLIT_ITERATIONS):
+        weighted = _multiply_joint(problem, vector)
         weighted -= mu * (np.bincount(labels, weights=weighted, minlength=n_groups) / mass)[labels]
-        vector = weighted / np.maximum(mu, _LIGHT)
+        vector = weighted / np.maximum(mu, _LEAST_MASS)
         vector /= np.sqrt(weighted @ vector) or 1.0
     return np.asarray(vector)
 
 
-def _flowing(problem: Problem, vector: Floats) -> Floats:
+def _multiply_joint(problem: Problem, vector: Floats) -> Floats:
     """J times a vector."""
     from klump.search.kernels.embedding import multiply_one
 
     if problem.rows.size:
         return np.asarray(problem.rows @ vector)
-    # SciPy would make the columns as wide as the ends of rows: a copy, perhaps larger than memory.
+    # SciPy would cast int32 indices to the int64 of indptr: a copy, perhaps larger than memory.
     out = np.empty_like(vector)
     multiply_one(problem.out_indptr, problem.out_indices, problem.out_mass, vector, out)
     return out
@@ -88,10 +98,10 @@ def _multiply(matrix: Matrix, vectors: Singles, out: Singles) -> None:
         multiply(matrix.indptr, matrix.indices, matrix.data, vectors, out)
 
 
-def _make_orthonormal(vectors: Singles, mu: Floats) -> None:
-    """Take means away and orthonormalise in the inner product of mu, by the Gram matrix.
+def _orthonormalise(vectors: Singles, mu: Floats) -> None:
+    """Centre and orthonormalise in place, in the inner product of mu, by the eigenvectors of the Gram matrix.
 
-    Directions that are lost in rounding become 0.
+    Directions of numerical rank deficiency become 0.
     """
     width = vectors.shape[1]
     blocks = [slice(first, first + _BLOCK) for first in range(0, len(vectors), _BLOCK)]
@@ -101,21 +111,21 @@ def _make_orthonormal(vectors: Singles, mu: Floats) -> None:
         gram += (vectors[block] * weight[:, None]).T @ vectors[block]
         mean += weight @ vectors[block]
     values, rotation = np.linalg.eigh(gram - np.outer(mean, mean))
-    good = values > values[-1] * _LOST
-    rotation = np.where(good, rotation / np.sqrt(np.where(good, values, 1.0)), 0.0)
-    turn, shift = rotation.astype(np.float32), (mean @ rotation).astype(np.float32)
+    full_rank = values > values[-1] * _RANK_TOLERANCE
+    rotation = np.where(full_rank, rotation / np.sqrt(np.where(full_rank, values, 1.0)), 0.0)
+    rotation32, shift = rotation.astype(np.float32), (mean @ rotation).astype(np.float32)
     for block in blocks:
-        vectors[block] = vectors[block] @ turn - shift
+        vectors[block] = vectors[block] @ rotation32 - shift
 
 
-def _centres(points: Singles, weight: Floats, draws: Floats) -> Floats:
-    """k-means on a sample of the points: the centres that have members."""
+def _kmeans_centres(points: Singles, weight: Floats, draws: Floats) -> Floats:
+    """k-means++ and Lloyd iterations; empty clusters are dropped."""
     from klump.search.kernels.kmeans import seed_centres
 
     k, width = draws.size, points.shape[1]
     centres = np.zeros((k, width))
     seed_centres(points.astype(np.float64), weight, draws, centres, np.zeros(len(points)))
-    for _ in range(_ROUNDS):
+    for _ in range(_LLOYD_ITERATIONS):
         labels = _nearest(points, centres)
         members = sparse.csr_array(
             (weight, (labels, np.arange(len(points)))), shape=(len(centres), len(points))

@@ -1,93 +1,96 @@
 """``"exact"``: the coarsest partition, finer than a given one, whose groups are exactly lumpable.
 
-Ordinary lumpability: all states of a group lead to each group with the same probability. Since every row sums to
-1, the partition into one group is lumpable whatever the chain; only with an initial partition, of states that must
-stay apart, is there something to find. Probabilities within the tolerance of each other count as equal. Nothing here
-needs a stationary distribution, so that absorbing chains can be lumped too.
+Ordinary lumpability: all states of a group have the same probability of a transition to each group. Since every row
+sums to 1, the partition into one group is always lumpable; a nontrivial result needs an initial partition, whose groups
+are never merged. Probabilities within the tolerance of each other count as equal. No stationary distribution is needed,
+so absorbing chains can be lumped too.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
 from klump.chain.validation import Matrix
-from klump.search.descent import scored
+from klump.search.descent import score
 from klump.search.kernels.blocks import BLOCKS, Partition, Scratch, Transitions
 from klump.search.method import Found, Labels, Task
 
-# A chain's rows may be 1e-12 off 1, and long sums are rounded: smaller differences say nothing, whatever is asked for.
+# Least tolerance, a probability: row sums may differ from 1 by 1e-12, and long sums are rounded.
 _LEAST_TOLERANCE = 1e-11
 
 
 def exact(task: Task) -> Found:
-    """Refine the initial partition, or that into one group, until it is lumpable."""
+    """Partition refinement from the initial partition, by default the one into a single group."""
     chain = task.chain
     initial = np.zeros(chain.n_states, dtype=np.int32) if task.initial is None else task.initial
     labels = refine(chain.transition_matrix, initial, task.tolerance).labels
     if not chain.is_irreducible:  # no stationary distribution, hence no cost
         return Found(labels, np.nan)
-    found = scored(task, labels)
+    found = score(task, labels)
     task.report(1, 1, found.cost)
     return found
 
 
 @dataclass(frozen=True, eq=False)
-class Refined:
-    """A lumpable partition, and the work it took."""
+class LumpablePartition:
+    """A lumpable partition, and counts of operations."""
 
     labels: Labels
     """The group of each state; groups are numbered in the order of their first states."""
     visits: int
-    """How many transitions the splitters looked at."""
+    """Transitions visited by splitters."""
     rounds: int
-    """How often all groups were checked; 1 if the first check found nothing to correct."""
+    """Checks of all groups; 1 if the first check found no violation."""
 
 
-def refine(matrix: Matrix, initial: Labels, tolerance: float) -> Refined:
-    """Coarsest lumpable partition that is finer than the initial one."""
+def refine(matrix: Matrix, initial: Labels, tolerance: float) -> LumpablePartition:
+    """Coarsest lumpable refinement of the initial partition."""
     from klump.search.kernels import refinement as kernels
 
     tolerance = max(tolerance, _LEAST_TOLERANCE)
     transitions = _transitions(matrix)
     partition = _partition(initial)
-    work = _work(len(initial))
+    scratch = _scratch(len(initial))
     visits, rounds = 0, 0
     while True:
-        visits += kernels.refine(transitions, partition, work, tolerance)
-        # The weight into the largest part of a block was never looked at: it follows from the others, but their
-        # tolerances add up. What has come out too wide is split by that very weight.
+        visits += kernels.refine(transitions, partition, scratch, tolerance)
+        # The largest part of a split block is never a splitter: the weight into it follows from the other parts, but
+        # their tolerances add up. Blocks whose spread exceeds the tolerance are split by that weight.
         target, spread = _spreads(transitions, partition)
         rounds += 1
         if not (spread > tolerance).any():
-            return Refined(_by_first_state(partition.block), visits, rounds)
-        kernels.separate(transitions, partition, work, tolerance, partition.block.copy(), target, spread)
+            return LumpablePartition(_renumber(partition.block), visits, rounds)
+        kernels.separate(transitions, partition, scratch, tolerance, partition.block.copy(), target, spread)
 
 
 def is_lumpable(matrix: Matrix, labels: Labels, tolerance: float) -> bool:
-    """Whether the states of a group differ by no more in their probability of leading to any group."""
+    """Whether, within each group, transition probabilities to each group differ by at most the tolerance."""
     _, spread = _spreads(_transitions(matrix), _partition(labels))
     return bool(spread.max() <= max(tolerance, _LEAST_TOLERANCE))
 
 
 def _transitions(matrix: Matrix) -> Transitions:
-    # Dense chains take the same way, so that they get the same sums. A copy: kernels are compiled for writable arrays.
+    # Dense chains are converted too: sums are rounded equally. A copy: kernels are compiled for writable arrays.
     rows = sparse.csr_array(matrix, copy=True)
-    return Transitions(*_compressed(sparse.csc_array(rows)), *_compressed(rows))
-
-
-def _compressed(matrix: Any) -> tuple[NDArray[np.int64], Labels, NDArray[np.float64]]:
-    return matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32, copy=False), matrix.data
+    columns = sparse.csc_array(rows)
+    return Transitions(
+        indptr=columns.indptr.astype(np.int64),
+        indices=columns.indices.astype(np.int32, copy=False),
+        data=columns.data,
+        out_indptr=rows.indptr.astype(np.int64),
+        out_indices=rows.indices.astype(np.int32, copy=False),
+        out_data=rows.data,
+    )
 
 
 def _partition(labels: Labels) -> Partition:
-    """Put the states into blocks; all blocks but the largest wait to be splitters, as rows sum to 1."""
+    """Blocks of states; all but the largest are queued as splitters, which suffices since rows sum to 1."""
     n = len(labels)
-    block = _by_first_state(labels)
+    block = _renumber(labels)
     elements = np.argsort(block, kind="stable").astype(np.int32)
     place = np.empty(n, dtype=np.int32)
     place[elements] = np.arange(n)
@@ -97,15 +100,25 @@ def _partition(labels: Labels) -> Partition:
     end[:k] = np.cumsum(size)
     first[:k] = end[:k] - size
     queue[: k - 1] = np.delete(np.arange(k), np.argmax(size))
-    return Partition(elements, place, block, first, end, marked, queue, np.array([k, k - 1], dtype=np.int64))
+    return Partition(
+        elements=elements,
+        place=place,
+        block=block,
+        first=first,
+        end=end,
+        marked=marked,
+        queue=queue,
+        counts=np.array([k, k - 1], dtype=np.int64),
+    )
 
 
-def _work(n: int) -> Scratch:
+def _scratch(n: int) -> Scratch:
     states, blocks = np.zeros((2, n), dtype=np.int32)
     return Scratch(np.zeros(n), states, blocks, np.zeros(n + 1, dtype=np.int32))
 
 
 def _spreads(transitions: Transitions, partition: Partition) -> tuple[Labels, NDArray[np.float64]]:
+    """Per block, the largest spread of its states' probabilities to any one block, and that block."""
     from klump.search.kernels.refinement import find_spreads
 
     k = int(partition.counts[BLOCKS])
@@ -114,8 +127,8 @@ def _spreads(transitions: Transitions, partition: Partition) -> tuple[Labels, ND
     return target, spread
 
 
-def _by_first_state(labels: Labels) -> Labels:
-    """Number groups in the order of their first states."""
+def _renumber(labels: Labels) -> Labels:
+    """Labels with groups numbered in the order of their first states."""
     _, first, numbers = np.unique(labels, return_index=True, return_inverse=True)
     order = np.empty(len(first), dtype=np.int32)
     order[np.argsort(first)] = np.arange(len(first))

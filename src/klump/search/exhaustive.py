@@ -1,4 +1,4 @@
-"""All partitions of a few states: what ``"auto"`` looks at where there are not many, for the optimum is among them."""
+"""Exhaustive search over all partitions, the global optimum: ``"auto"`` where partitions are few enough."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from klump.search.descent import scored
+from klump.search.descent import score
 from klump.search.method import EQUAL, Found, Task
 
 
 def exhaustive(task: Task) -> Found:
-    """Price every partition into exactly ``n_groups`` groups, and take the first of the cheapest."""
+    """Enumerate all partitions into exactly ``n_groups`` groups; the cheapest, ties going to the first."""
     from klump.search.kernels.enumeration import cheapest
 
     n, k = task.chain.n_states, task.n_groups
@@ -22,16 +22,16 @@ def exhaustive(task: Task) -> Found:
     labels, most, best = (np.zeros(n, dtype=np.int64) for _ in range(3))
     mu = task.chain.stationary_distribution.copy()
     cheapest(joint, mu, task.objective.weights, EQUAL, labels, most, np.zeros((n + k + 1, k)), best)
-    found = scored(task, best.astype(np.int32))
+    found = score(task, best.astype(np.int32))
     try:
         task.report(1, 1, found.cost)
-    except KeyboardInterrupt:  # who was asked to stop gets what there is
+    except KeyboardInterrupt:  # the result is complete; only its progress report was interrupted
         return replace(found, interrupted=True)
     return found
 
 
 def n_partitions(n_states: int, n_groups: int, most: int) -> int:
-    """Count the partitions of states into groups (a Stirling number), or say ``most`` if there are more.
+    """Number of partitions, a Stirling number of the second kind, or ``most`` if that is smaller.
 
     >>> n_partitions(9, 3, 10_000), n_partitions(100, 3, 10_000)
     (3025, 10000)

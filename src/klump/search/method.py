@@ -1,4 +1,4 @@
-"""The one seam of the search: what a method is given and what it gives back."""
+"""The interface of every method: ``Task`` in, ``Found`` out."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from scipy import sparse
 from klump import information
 from klump.chain import MarkovChain
 from klump.parallel import run_all
-from klump.parallel.cluster import Held
+from klump.parallel.cluster import FutureCache
 from klump.search.kernels.tables import Problem
 from klump.search.objective import Objective
 from klump.search.problem import make_problem
@@ -22,16 +22,14 @@ from klump.search.problem import make_problem
 Labels = NDArray[np.int32]
 Progress = Callable[[int, int, float], None]
 
-# Costs that differ by less than this are equal: the same partition reached by another way differs in rounding.
+# Tolerance, in bits, within which two costs are equal: far above the rounding error of one partition's cost (about
+# 1e-15, depending on the order of summation), far below any difference between partitions that matters.
 EQUAL = 1e-12
 
 
 @dataclass(frozen=True)
 class Task:
-    """A chain, a number of groups and an objective, with everything that steers a search.
-
-    All values are validated before a task is made.
-    """
+    """A chain, a number of groups, an objective, and the parameters of the search, all of them validated."""
 
     chain: MarkovChain
     n_groups: int
@@ -46,11 +44,11 @@ class Task:
     tolerance: float = 1e-10
     gamma: float = 0.0
     progress: Progress | None = field(default=None, compare=False)
-    held: Held = field(default_factory=Held, compare=False, repr=False)
+    futures: FutureCache = field(default_factory=FutureCache, compare=False, repr=False)
 
     @cached_property
     def problem(self) -> Problem:
-        """The chain as the kernels see it."""
+        """The chain in the memory layout of the kernels."""
         return make_problem(self.chain)
 
     @cached_property
@@ -63,29 +61,29 @@ class Task:
         return float(np.sum(information.xlog2x(self.chain.stationary_distribution)))
 
     def offset(self, objective: Objective) -> float:
-        """Constant that the kernels leave out of the cost: beta I(X1;X2) + gamma H(X2|X1) - weights.into sum f(mu)."""
+        """Constant of the cost that kernels omit: beta I(X1;X2) + gamma H(X2|X1) - weights.into sum f(mu)."""
         constant = objective.beta * self.chain.redundancy_rate - objective.weights.into * self._sum_f_mu
         if objective.gamma > 0.0:
             constant += objective.gamma * self.chain.entropy_rate
         return constant
 
     def rng(self, *key: int) -> np.random.Generator:
-        """Random numbers that depend on the seed and the key alone, not on who asks first."""
+        """Independent generator per key: it depends on the seed and the key, not on the order of the calls."""
         return np.random.default_rng([self.seed, *key])
 
     def run_all(self, function: Callable[..., Any], calls: Iterable[tuple[Any, ...]]) -> Iterator[Any]:
-        """Run independent calls and yield their results in order, on as many workers as the task says."""
-        return run_all(function, calls, self.n_jobs, self.held)
+        """Run independent calls on ``n_jobs`` workers and yield their results in order."""
+        return run_all(function, calls, self.n_jobs, self.futures)
 
     def report(self, done: int, total: int, best: float) -> None:
-        """Tell whoever watches how far the search is."""
+        """Call the progress callback, if there is one."""
         if self.progress is not None:
             self.progress(done, total, best)
 
 
 @dataclass(frozen=True, eq=False)
 class Record:
-    """What a method saw on its way: named columns of numbers, so that it can be saved."""
+    """Intermediate results of a method (merges, splits) as named columns, a format that files can store."""
 
     kind: str
     columns: dict[str, NDArray[Any]]
@@ -99,8 +97,8 @@ class Record:
 class Found:
     """A map and its cost; ``trace`` is the cost after each sweep of the last descent.
 
-    A truly stochastic map has ``weights`` (n x k), and ``labels`` are then its most probable groups. ``record`` is
-    what the method saw on its way, for methods whose way is worth keeping.
+    A stochastic map has ``weights`` (n x k); ``labels`` are then the most probable group of each state. Methods that
+    build a hierarchy return it as ``record``.
     """
 
     labels: Labels
@@ -111,22 +109,22 @@ class Found:
     record: Record | None = None
 
 
-# What a method is in the registry: a function that finds a map for a task.
+# Type of the function that runs a method.
 Search = Callable[[Task], Found]
 
 
 class Interruptible(Protocol):
-    """A search that always knows its best answer so far."""
+    """A search that keeps its best result so far, the incumbent, in ``best``."""
 
     best: Found | None
 
     def run(self) -> None:
-        """Search to the end."""
+        """Search until done, updating ``best``."""
         ...
 
 
-def best_until_interrupted(search: Interruptible) -> Found:
-    """Run a search; Ctrl-C ends it with the best so far, once there is one."""
+def run_interruptible(search: Interruptible) -> Found:
+    """Run a search and return its incumbent; Ctrl-C ends the search early, or propagates without an incumbent."""
     interrupted = False
     try:
         search.run()
@@ -139,5 +137,5 @@ def best_until_interrupted(search: Interruptible) -> Found:
 
 
 def better(a: Found | None, b: Found) -> Found:
-    """Keep the cheaper one; the first among equals."""
+    """The cheaper of two results; a tie goes to the first."""
     return b if a is None or b.cost < a.cost - EQUAL else a

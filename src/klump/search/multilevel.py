@@ -1,7 +1,7 @@
-"""Search on large chains: more groups than asked for, merged back to k, again and again.
+"""Multilevel search on large chains: cycles of splitting every group in two and merging back to k.
 
-Used by ``"auto"`` where a sweep is too dear for dozens of starts. Searches at beta = 1/2 without gamma first: below it,
-poor starts collapse to a trivial answer, and sweeps there are the cheapest. The target objective comes last.
+Used by ``"auto"`` where a sweep is too expensive for dozens of starts. The search minimises the cost at beta = 1/2,
+gamma = 0, where sweeps are cheapest and poor starts are not trapped; the target objective comes last, warm-started.
 """
 
 from __future__ import annotations
@@ -15,164 +15,180 @@ import numpy as np
 from numpy.typing import NDArray
 
 from klump.search.agglomerative import Merging, groups_after
-from klump.search.descent import TOLERANCE, combined, random_labels, without_empty_groups
-from klump.search.embedding import embedded, within_groups
+from klump.search.descent import (
+    TOLERANCE,
+    cost_from_sums,
+    fill_empty_groups,
+    random_labels,
+    split_off_singletons,
+)
+from klump.search.embedding import cluster_embedding, splitting_vector
 from klump.search.kernels.tables import Problem, Table
-from klump.search.method import EQUAL, Found, Labels, Task, best_until_interrupted, better
+from klump.search.method import EQUAL, Found, Labels, Task, better, run_interruptible
 from klump.search.objective import MIDDLE, Objective
 from klump.search.problem import make_problem, make_table, make_work
 
 _KEY = 6
-_PAIR_SWEEPS, _FREE_SWEEPS, _DRAWN_SWEEPS = 2, 2, 4
-# After so many cycles in vain the search gives up: later where transitions times groups are fewer than these. And so
-# many times as many cycles are run at most.
-_LEAST_PATIENCE, _MOST_PATIENCE, _PATIENT, _CYCLES = 2, 10, 50_000_000, 4
-# States times groups for which single states are split off one large group.
-_SPLITTABLE = 5_000_000
-# A cycle was worth it if the cost fell by more than this share; after a larger change the first start is not trusted.
-_GAIN, _UNSURE = 1e-5, 1e-4
-# A search has settled when less than this share of the states moves.
-_SETTLED = 0.002
-_MOST_GROUPS = 3000
-# States are joined to so many parts for each group, at least and at most so many (merging them takes a third power).
-_PARTS, _LEAST_PARTS, _MOST_PARTS, _ROUNDS = 6, 300, 1500, 64
+# All values below are empirical.
+# Sweeps of a state between the two halves of its group, after a random split.
+_PAIR_SWEEPS = 2
+# Sweeps over all groups before merging.
+_FREE_SWEEPS = 2
+# Sweeps of random labels at beta = 1.
+_RANDOM_SWEEPS = 4
+# Successive cycles without improvement that end the search: between these bounds, and
+# _MIN_STALLED sqrt(_STALLED_SIZE / (transitions times groups)) in between.
+_MIN_STALLED = 2
+_MAX_STALLED = 10
+_STALLED_SIZE = 50_000_000
+# Cycles at most, in multiples of the stalled cycles that end the search.
+_CYCLES_PER_STALLED = 4
+# States times groups up to which single states are split off one large group.
+_MAX_SPLIT_OFF_SIZE = 5_000_000
+# Relative decrease of the cost below which a cycle counts as stalled.
+_GAIN = 1e-5
+# Relative change of the cost by the first cycle up to which the first start counts as stable.
+_STABLE = 1e-4
+# Share of moving states below which sweeps stop.
+_FEW_MOVES = 0.002
+# Groups up to which cycles are run: merging takes cubic time.
+_MAX_GROUPS = 3000
+# Parts per group when states are joined along flows, and bounds of their total: merging takes cubic time.
+_PARTS_PER_GROUP = 6
+_MIN_PARTS = 300
+_MAX_PARTS = 1500
+# Rounds of joining at most.
+_JOIN_ROUNDS = 64
 
 
 def multilevel(task: Task) -> Found:
-    """Find labels for a large chain; Ctrl-C keeps the best so far."""
-    return explored(task)[0]
+    """Multilevel search; Ctrl-C returns the incumbent."""
+    return explore(task)[0]
 
 
-def explored(task: Task) -> tuple[Found, bool]:
-    """Do the same, and say whether the groups are so plain that other starts hardly find better ones."""
-    search = _Search(task)
-    found = best_until_interrupted(search)
-    return found, search.is_sure or found.interrupted
+def explore(task: Task) -> tuple[Found, bool]:
+    """Multilevel search, and whether it may end there: its first cycle returned to the same cost, or Ctrl-C."""
+    search = _MultilevelRun(task)
+    found = run_interruptible(search)
+    return found, search.is_stable or found.interrupted
 
 
-class _Search:
-    """State of one run; ``best`` is judged by the target's cost.
+class _MultilevelRun:
+    """State of one run; ``best`` is the incumbent under the target objective.
 
-    States are renumbered by what P shows of their groups, so that what is looked at together lies together. All
-    labels are in that order, but those of ``best``.
+    States are renumbered by their group in the embedding, for locality of memory accesses. All labels but those of
+    ``best`` refer to that order.
     """
 
     def __init__(self, task: Task) -> None:
         self.task = task
         self.k = task.n_groups
         self.best: Found | None = None
-        self.is_sure = False
+        self.is_stable = False
         self.cycles = self.steps = 0
-        work = task.chain.n_transitions * task.n_groups
-        self.patience = int(
-            np.clip(_LEAST_PATIENCE * np.sqrt(_PATIENT / work), _LEAST_PATIENCE, _MOST_PATIENCE)
+        size = task.chain.n_transitions * task.n_groups
+        self.max_stalled = int(
+            np.clip(_MIN_STALLED * np.sqrt(_STALLED_SIZE / size), _MIN_STALLED, _MAX_STALLED)
         )
 
     @cached_property
-    def _shown(self) -> Labels:
-        """Groups, a few more than asked for, in the order of the chain."""
-        return embedded(self.task, self._more(), self.task.rng(_KEY, 1))
+    def _embedding_labels(self) -> Labels:
+        """k-means in the embedding, with ``_n_start_groups()`` groups, in the order of the chain."""
+        return cluster_embedding(self.task, self._n_start_groups(), self.task.rng(_KEY, 1))
 
     @cached_property
     def _order(self) -> NDArray[np.int64]:
-        n = self._shown.size
-        return np.argsort(self._shown, kind="stable") if self.task.chain.is_sparse else np.arange(n)
+        labels = self._embedding_labels
+        return np.argsort(labels, kind="stable") if self.task.chain.is_sparse else np.arange(labels.size)
 
     @cached_property
     def _problem(self) -> Problem:
         return make_problem(self.task.chain, self._order) if self.task.chain.is_sparse else self.task.problem
 
     def run(self) -> None:
-        """Starts, then cycles of splitting and merging until some in a row are in vain, then the target."""
+        """Starts at beta = 1/2, cycles until ``max_stalled`` in a row stall, then the target objective."""
         rng = self.task.rng(_KEY, 2)
-        current, in_vain = self._started(rng)
+        current, stalled = self._run_starts(rng)
         splits = cycle([self._split_by_links, self._split_by_vector])
-        while self._can_split() and in_vain < self.patience and self.cycles < _CYCLES * self.patience:
+        max_cycles = _CYCLES_PER_STALLED * self.max_stalled
+        while self._can_split() and stalled < self.max_stalled and self.cycles < max_cycles:
             before = current.cost
-            current = self._kept(better(current, self._cycled(current, next(splits), rng)))
-            in_vain = 0 if before - current.cost > _GAIN * before + EQUAL else in_vain + 1
-        for labels in [current.labels, *self._starts_at_target(rng)]:
-            settled = self._settle(labels, self.task.objective, to_the_end=True)
+            current = self._update(better(current, self._split_and_merge(current, next(splits), rng)))
+            stalled = 0 if before - current.cost > _GAIN * before + EQUAL else stalled + 1
+        for labels in [current.labels, *self._target_starts(rng)]:
+            optimum = self._local_search(labels, self.task.objective, to_optimum=True)
             assert self.best is not None
-            if settled.cost <= self.best.cost + EQUAL:
-                self.best = self._in_order_of_chain(settled)
+            if optimum.cost <= self.best.cost + EQUAL:
+                self.best = self._to_chain_order(optimum)
         self._report()
 
-    def _started(self, rng: np.random.Generator) -> tuple[Found, int]:
-        """The best of what is given, what P shows and, unless that is sure, of other starts.
-
-        Also how many cycles were in vain.
-        """
+    def _run_starts(self, rng: np.random.Generator) -> tuple[Found, int]:
+        """Best of the given labels, the embedding and, unless that is stable, two other starts; stalled cycles."""
         given = [] if self.task.initial is None else [self.task.initial[self._order]]
-        best = reduce(better, [self._start(labels) for labels in [*given, self._shown[self._order]]])
+        initial = [*given, self._embedding_labels[self._order]]
+        best = reduce(better, [self._run_start(labels) for labels in initial])
         if self._can_split():
-            other = self._cycled(best, self._split_by_vector, rng)
-            # Where groups are plain, the first cycle comes back to them; elsewhere it ends at other ones, or worse.
-            self.is_sure = abs(other.cost - best.cost) <= _UNSURE * best.cost + EQUAL
-            best = self._kept(better(best, other))
-            if self.is_sure:
+            other = self._split_and_merge(best, self._split_by_vector, rng)
+            self.is_stable = abs(other.cost - best.cost) <= _STABLE * best.cost + EQUAL
+            best = self._update(better(best, other))
+            if self.is_stable:
                 return best, 1
-        joined = self._joined()
-        drawn = self._drawn(self._more(), rng)
-        others = [self._start(drawn)] if joined is None else [self._start(joined, 0), self._start(drawn)]
-        return reduce(better, others, best), 0
+        joined = self._join_along_flows()
+        drawn = self._random_start(self._n_start_groups(), rng)
+        starts = [(drawn, _FREE_SWEEPS)] if joined is None else [(joined, 0), (drawn, _FREE_SWEEPS)]
+        return reduce(better, [self._run_start(*start) for start in starts], best), 0
 
-    def _start(self, labels: Labels, sweeps: int = _FREE_SWEEPS) -> Found:
-        return self._kept(self._settle(self._merged(labels, sweeps)))
+    def _run_start(self, labels: Labels, sweeps: int = _FREE_SWEEPS) -> Found:
+        return self._update(self._local_search(self._sweep_and_merge(labels, sweeps)))
 
-    def _drawn(self, n_groups: int, rng: np.random.Generator) -> Labels:
-        """Random groups, swept a few times as the bottleneck likes it."""
+    def _random_start(self, n_groups: int, rng: np.random.Generator) -> Labels:
+        """Random labels after a few sweeps at beta = 1."""
         labels = random_labels(self.task.chain.n_states, n_groups, rng, allow_empty=False)
-        return self._swept(labels, n_groups, Objective(1.0), sweeps=_DRAWN_SWEEPS)[0].labels
+        return self._sweep(labels, n_groups, Objective(1.0), sweeps=_RANDOM_SWEEPS)[0].labels
 
-    def _starts_at_target(self, rng: np.random.Generator) -> Iterator[Labels]:
-        """Starts for which beta = 1/2 would be a detour: what chance finds above, and next to nothing below."""
-        from klump.search.kernels import descent as kernels
-
+    def _target_starts(self, rng: np.random.Generator) -> Iterator[Labels]:
+        """Starts that skip beta = 1/2: random if 1 - 2 beta + gamma < 0, single states split off one group if > 0."""
         n, k, weights = self.task.chain.n_states, self.k, self.task.objective.weights
         if weights.into < 0.0:
-            yield self._drawn(k, rng)
-        elif weights.into > 0.0 and n * k <= _SPLITTABLE:
-            table = make_table(self._problem, np.zeros(n), k)
-            kernels.build(self._problem, table)
-            kernels.split_off(self._problem, table, make_work(k), weights)
-            yield table.labels
+            yield self._random_start(k, rng)
+        elif weights.into > 0.0 and n * k <= _MAX_SPLIT_OFF_SIZE:
+            yield split_off_singletons(self._problem, k, self.task.objective)
 
-    def _cycled(
+    def _split_and_merge(
         self, found: Found, split: Callable[[Labels, np.random.Generator], Labels], rng: np.random.Generator
     ) -> Found:
-        """Split every group in two and merge back to k."""
+        """One cycle: split every group in two, merge back to k, local search."""
         self.cycles += 1
-        halves = without_empty_groups(split(found.labels, rng), 2 * self.k)
-        return self._settle(self._merged(halves))
+        halves = fill_empty_groups(split(found.labels, rng), 2 * self.k)
+        return self._local_search(self._sweep_and_merge(halves))
 
-    def _more(self) -> int:
-        """With how many groups to start."""
+    def _n_start_groups(self) -> int:
+        """Groups of a start before merging: max(3 k / 2, k + 4)."""
         return max(3 * self.k // 2, self.k + 4) if self._can_split() else self.k
 
     def _can_split(self) -> bool:
-        """Whether groups are large enough to be split, and few enough to be merged (cubic in their number)."""
-        return self.k <= _MOST_GROUPS and 4 * self.k + 4 <= self.task.chain.n_states
+        """Whether groups are large enough to split and few enough to merge."""
+        return self.k <= _MAX_GROUPS and 4 * self.k + 4 <= self.task.chain.n_states
 
     def _split_by_vector(self, labels: Labels, rng: np.random.Generator) -> Labels:
-        """Split groups by what P says of their members beyond their group."""
-        beyond = within_groups(self._problem, labels, self.k, rng)
-        return (2 * labels + (beyond > 0.0)).astype(np.int32)
+        """Split each group by the sign of a slow vector that has mean zero in every group."""
+        vector = splitting_vector(self._problem, labels, self.k, rng)
+        return (2 * labels + (vector > 0.0)).astype(np.int32)
 
-    def _joined(self) -> Labels | None:
-        """Join states along the largest flows, to several parts for each group; None if that fails."""
+    def _join_along_flows(self) -> Labels | None:
+        """Join states along the largest flows to several parts per group; None if there are too few or too many."""
         from klump.chain.kernels.flows import groups
 
         problem, n = self._problem, self.task.chain.n_states
-        parts = min(max(_PARTS * self.k, _LEAST_PARTS), max(_MOST_PARTS, 2 * self.k), n // 4)
+        parts = min(max(_PARTS_PER_GROUP * self.k, _MIN_PARTS), max(_MAX_PARTS, 2 * self.k), n // 4)
         if problem.rows.size or not self._can_split():
             return None
         links = problem.out_indptr, problem.out_indices, problem.out_mass
-        joined, count = groups(*links, np.ones(n), 0.0, _ROUNDS, max(2, 2 * n // parts))
+        joined, count = groups(*links, np.ones(n), 0.0, _JOIN_ROUNDS, max(2, 2 * n // parts))
         return joined if self.k < count <= 3 * parts else None
 
     def _split_by_links(self, labels: Labels, rng: np.random.Generator) -> Labels:
-        """Split groups at random, then as the bottleneck likes it: by who leads to whom."""
+        """Split groups at random, then sweep at beta = 1 with each state restricted to the halves of its group."""
         from klump.search.kernels import descent as kernels
 
         halves = (2 * labels + rng.integers(0, 2, labels.size)).astype(np.int32)
@@ -183,33 +199,35 @@ class _Search:
             kernels.sweep(self._problem, table, work, weights, table.everyone, TOLERANCE, True, True)
         return table.labels
 
-    def _merged(self, labels: Labels, sweeps: int = _FREE_SWEEPS) -> Labels:
-        """Let states move between more groups than asked for, then merge these greedily to k."""
-        more = int(labels.max()) + 1
-        if more <= self.k:
+    def _sweep_and_merge(self, labels: Labels, sweeps: int = _FREE_SWEEPS) -> Labels:
+        """Sweep with the given number of groups, then merge greedily to k."""
+        count = int(labels.max()) + 1
+        if count <= self.k:
             return labels
-        table = self._swept(labels, more, MIDDLE, sweeps=sweeps)[0]
-        flow, nu = table.flow.mass[more : 2 * more, :more], table.nu[0, :more]
-        merging = Merging(flow, nu, np.arange(more, dtype=np.int32), MIDDLE.weights)
+        table = self._sweep(labels, count, MIDDLE, sweeps=sweeps)[0]
+        flow, nu = table.flow.mass[count : 2 * count, :count], table.nu[0, :count]
+        merging = Merging(flow, nu, np.arange(count, dtype=np.int32), MIDDLE.weights)
         merging.run(self.k)
-        return groups_after(merging.pairs, more - self.k)[table.labels]
+        return groups_after(merging.pairs, count - self.k)[table.labels]
 
-    def _settle(self, labels: Labels, objective: Objective = MIDDLE, *, to_the_end: bool = False) -> Found:
-        table, trace = self._swept(labels, self.k, objective, to_the_end=to_the_end)
+    def _local_search(
+        self, labels: Labels, objective: Objective = MIDDLE, *, to_optimum: bool = False
+    ) -> Found:
+        table, trace = self._sweep(labels, self.k, objective, to_optimum=to_optimum)
         return Found(table.labels.copy(), trace[-1], tuple(trace))
 
-    def _swept(
+    def _sweep(
         self,
         labels: Labels,
         k: int,
         objective: Objective,
         *,
         sweeps: float = np.inf,
-        to_the_end: bool = False,
+        to_optimum: bool = False,
     ) -> tuple[Table, list[float]]:
-        """Sweep until few states move, or as often as said; or until a sweep over all states proves that none does.
+        """Sweep until few states move, or ``sweeps`` times; ``to_optimum`` until a full sweep moves no state.
 
-        After the first sweep only those are looked at who have a neighbour that moved.
+        After the first sweep only states with a neighbour that moved are visited.
         """
         from klump.search.kernels import descent as kernels
 
@@ -218,42 +236,44 @@ class _Search:
         table, work = make_table(self._problem, labels, k, lists=lists, queue=queue), make_work(k)
         everyone = order = table.everyone
         offset = task.offset(objective)
-        cost = combined(kernels.build(self._problem, table), objective) + offset
-        trace, stale, budget = [cost], 0, min(sweeps, task.max_sweeps) * n
+        cost = cost_from_sums(kernels.build(self._problem, table), objective) + offset
+        trace, moves_since_build, budget = [cost], 0, min(sweeps, task.max_sweeps) * n
         while 2 * budget > order.size:
             budget -= order.size
             table.waiting[:] = 0
             moves, change = kernels.sweep(self._problem, table, work, weights, order, TOLERANCE, False, False)
-            stale += moves
+            moves_since_build += moves
             cost += change
-            if stale >= n:  # so that rounding cannot pile up
-                cost, stale = combined(kernels.build(self._problem, table), objective) + offset, 0
+            if moves_since_build >= n:  # limits accumulated rounding errors
+                cost = cost_from_sums(kernels.build(self._problem, table), objective) + offset
+                moves_since_build = 0
             trace.append(cost)
-            proven = moves == 0 and order.size == n
-            if proven or (moves < _SETTLED * n and not to_the_end):
+            is_optimum = moves == 0 and order.size == n
+            if is_optimum or (moves < _FEW_MOVES * n and not to_optimum):
                 break
             if lists:
                 kernels.call_siblings(self._problem, table)
             order = np.flatnonzero(table.waiting) if queue and moves else everyone
-        if to_the_end:
-            trace[-1] = combined(kernels.build(self._problem, table), objective) + offset
+        if to_optimum:
+            trace[-1] = cost_from_sums(kernels.build(self._problem, table), objective) + offset
         return table, trace
 
-    def _kept(self, found: Found) -> Found:
-        """Remember the best by the target's cost."""
+    def _update(self, found: Found) -> Found:
+        """Update the incumbent under the target objective; the argument itself."""
         from klump.search.kernels import descent as kernels
 
         objective, at_target = self.task.objective, found
         if objective != MIDDLE:
             table = make_table(self._problem, found.labels, self.k)
-            cost = combined(kernels.build(self._problem, table), objective) + self.task.offset(objective)
+            sums = kernels.build(self._problem, table)
+            cost = cost_from_sums(sums, objective) + self.task.offset(objective)
             at_target = replace(found, cost=cost, trace=(cost,))
         if self.best is None or at_target.cost < self.best.cost - EQUAL:
-            self.best = self._in_order_of_chain(at_target)
+            self.best = self._to_chain_order(at_target)
         self._report()
         return found
 
-    def _in_order_of_chain(self, found: Found) -> Found:
+    def _to_chain_order(self, found: Found) -> Found:
         labels = np.empty_like(found.labels)
         labels[self._order] = found.labels
         return replace(found, labels=labels)
@@ -261,5 +281,5 @@ class _Search:
     def _report(self) -> None:
         assert self.best is not None
         self.steps += 1
-        total = _CYCLES * self.patience + 4
+        total = _CYCLES_PER_STALLED * self.max_stalled + 4
         self.task.report(min(self.steps, total), total, self.best.cost)

@@ -1,4 +1,4 @@
-"""What a search minimises: C_beta + gamma C_G."""
+"""The objective of a search: C_beta + gamma C_G."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from klump.search.kernels.tables import Weights
 
-# A weight of sum f(A) below this is the rounding error of 1 - 2 beta + gamma.
+# Rounding error of 1 - 2 beta + gamma, dimensionless: a few units of the last place of 1.
 _ROUNDING = 1e-15
 
 
@@ -34,9 +34,9 @@ class Objective:
 
     @property
     def traps_poor_starts(self) -> bool:
-        """Whether sum f(A) is to be small, as below beta = 1/2: most random starts then end in poor local optima."""
+        """Whether 1 - 2 beta + gamma > 0: most random starts then end in poor local optima."""
         return self.weights.into > 0.0
 
 
-# The objective with the cheapest sweeps, because A has weight zero: where a large search begins.
+# Objective with the cheapest sweeps, since sum f(A) has weight zero: the warm start for other objectives.
 MIDDLE = Objective(0.5)

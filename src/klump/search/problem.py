@@ -1,4 +1,4 @@
-"""From a chain to the arrays that the kernels search on."""
+"""Memory layout of the kernels: the joint distribution by rows and columns, search tables, scratch space."""
 
 from __future__ import annotations
 
@@ -16,21 +16,23 @@ from klump.chain.rows import folder_of
 from klump.errors import InvalidArgumentError
 from klump.search.kernels.tables import WIDE, Dense, Flow, Lists, Problem, Table, Work
 
+# Entries of the argument buffer of f, at least: 16 kB of float64, half of a first-level cache.
 _BUFFER = 2048
+# Bytes per cache line.
 _CACHE_LINE = 64
-# What 32 bits can number.
-_MOST_BLOCKS = 2**31
-# A dense chain with fewer non-zero entries than this share is searched in the sparse layout.
+# Blocks of list entries at most: block numbers are int32.
+_MAX_BLOCKS = 2**31
+# Share of non-zero entries below which a dense chain is searched in the sparse layout. Empirical.
 _DENSE_SHARE = 0.25
-# Into so many buckets columns are divided, or into fewer and as large ones as blocks of transitions are elsewhere.
-_MOST_BUCKETS = 4096
+# Buckets of columns at most, when a file is transposed: write cursors that are active together.
+_MAX_BUCKETS = 4096
 
 
 def make_problem(chain: MarkovChain, order: NDArray[np.int64] | None = None) -> Problem:
-    """Lay the joint law out by rows and by columns.
+    """Joint distribution by rows and by columns.
 
-    The states of a sparse chain are taken in the ``order`` that is given: whoever is looked at together had better
-    lie together. If its transitions are in files, so is everything that is as large as they are.
+    The states of a sparse chain are renumbered by ``order``, for locality of memory accesses. If the transitions are
+    memory-mapped, all arrays of their size are too.
     """
     n, mu = chain.n_states, chain.stationary_distribution
     joint, transposed = np.zeros((0, 0)), np.zeros((0, 0))
@@ -38,39 +40,52 @@ def make_problem(chain: MarkovChain, order: NDArray[np.int64] | None = None) -> 
         joint = np.asarray(chain.joint)
         transposed = np.ascontiguousarray(joint.T)
         inflow, loops = joint.sum(axis=0), np.diagonal(joint).copy()
-        by_row = by_column = _room(np.zeros(n + 1, dtype=np.int64), None)
+        by_row = by_column = _allocate(np.zeros(n + 1, dtype=np.int64), None)
     else:
         by_row = _by_row(chain, order)
         by_column, inflow, loops = _by_column(by_row)
         mu = mu if order is None else mu[order]
-    return _read_only(Problem(joint, transposed, *by_column, *by_row, inflow, loops, mu))
+    return _read_only(
+        Problem(
+            rows=joint,
+            columns=transposed,
+            indptr=by_column.indptr,
+            indices=by_column.indices,
+            mass=by_column.mass,
+            out_indptr=by_row.indptr,
+            out_indices=by_row.indices,
+            out_mass=by_row.mass,
+            inflow=inflow,
+            loops=loops,
+            mu=mu,
+        )
+    )
 
 
-class _Sparse(NamedTuple):
-    """The entries of a matrix row by row, or column by column."""
+class _Compressed(NamedTuple):
+    """A matrix in compressed sparse row, or column, format."""
 
     indptr: NDArray[np.int64]
     indices: NDArray[np.int32]
     mass: NDArray[np.float64]
 
 
-def _by_row(chain: MarkovChain, order: NDArray[np.int64] | None) -> _Sparse:
-    """The entries of the joint law other than 0, row by row."""
+def _by_row(chain: MarkovChain, order: NDArray[np.int64] | None) -> _Compressed:
+    """Non-zero entries of the joint distribution in CSR format."""
     if order is not None:
-        # Straight from P: the joint law in the order of the chain would be as large, and nobody would need it.
+        # From P directly: chain.joint would be a second array of the same size, in the wrong order.
         matrix = sparse.csr_array(chain.transition_matrix)
-        return _rearranged(matrix, chain.stationary_distribution, order)
+        return _permute(matrix, chain.stationary_distribution, order)
     joint = sparse.csr_array(chain.joint)
     if joint.indices.dtype != np.int32 or not joint.data.all():
-        return _rearranged(joint, np.ones(chain.n_states), np.arange(chain.n_states))
-    return _read_only(_Sparse(joint.indptr.astype(np.int64), joint.indices, joint.data))
+        return _permute(joint, np.ones(chain.n_states), np.arange(chain.n_states))
+    return _read_only(_Compressed(joint.indptr.astype(np.int64), joint.indices, joint.data))
 
 
-def _rearranged(matrix: sparse.csr_array, weight: NDArray[np.float64], order: NDArray[np.int64]) -> _Sparse:
-    """Multiply each row by its weight, leave out what is 0, and take the states in the order given.
+def _permute(matrix: sparse.csr_array, weight: NDArray[np.float64], order: NDArray[np.int64]) -> _Compressed:
+    """diag(weight) M with rows and columns permuted by ``order``, without zeros.
 
-    Rows are read one after the other, and each put in its place, of which there are as many that move on as there
-    are runs in the order.
+    Rows are read sequentially; there is one write cursor per ascending run of ``order``.
     """
     from klump.search.kernels import layout
 
@@ -81,16 +96,16 @@ def _rearranged(matrix: sparse.csr_array, weight: NDArray[np.float64], order: ND
     begins, ends = matrix.indptr.astype(np.int64), np.zeros(order.size + 1, dtype=np.int64)
     layout.count_in_rows(begins, matrix.data, weight, place, ends[1:])
     np.cumsum(ends, out=ends)
-    result = _room(ends, folder_of(matrix))
+    result = _allocate(ends, folder_of(matrix))
     layout.put_rows(begins, matrix.indices, matrix.data, weight, place, *result)
     return _read_only(result)
 
 
-def _by_column(by_row: _Sparse) -> tuple[_Sparse, NDArray[np.float64], NDArray[np.float64]]:
-    """The same entries column by column, their sums, and the diagonal.
+def _by_column(by_row: _Compressed) -> tuple[_Compressed, NDArray[np.float64], NDArray[np.float64]]:
+    """Transpose from CSR to CSC format; also the column sums and the diagonal.
 
-    In files they are first dealt out to buckets of columns, then sorted in each: one after the other they would go
-    to a different page of the disk each.
+    Memory-mapped entries are distributed to buckets of columns and then sorted per bucket (a bucket sort): a direct
+    transpose would touch another page of the file per entry.
     """
     from klump.search.kernels import layout
 
@@ -98,10 +113,10 @@ def _by_column(by_row: _Sparse) -> tuple[_Sparse, NDArray[np.float64], NDArray[n
     ends, inflow, loops = np.zeros(n + 1, dtype=np.int64), np.zeros(n), np.zeros(n)
     layout.count_columns(by_row.indices, ends[1:])
     np.cumsum(ends, out=ends)
-    result = _room(ends, folder)
-    heads, size = ends[:-1].copy(), max(rows.MAX_BLOCK_TRANSITIONS, m // _MOST_BUCKETS)
+    result = _allocate(ends, folder)
+    cursors, size = ends[:-1].copy(), max(rows.MAX_BLOCK_TRANSITIONS, m // _MAX_BUCKETS)
     if folder is None or m <= size:
-        layout.transpose(*by_row, heads, result.indices, result.mass, inflow, loops)
+        layout.transpose(*by_row, cursors, result.indices, result.mass, inflow, loops)
         return result, inflow, loops
     bucket = (ends[:-1] // size).astype(np.int32)
     first = np.searchsorted(bucket, np.arange(bucket[-1] + 2))
@@ -109,21 +124,21 @@ def _by_column(by_row: _Sparse) -> tuple[_Sparse, NDArray[np.float64], NDArray[n
     layout.deal_out(*by_row, bucket, ends[first[:-1]], column, result.indices, result.mass, inflow, loops)
     for begin, end in pairwise(ends[first].tolist()):
         mixed = (array[begin:end].copy() for array in (column, result.indices, result.mass))
-        layout.sort_bucket(*mixed, heads, result.indices, result.mass)
+        layout.sort_bucket(*mixed, cursors, result.indices, result.mass)
     return result, inflow, loops
 
 
-def _room(indptr: NDArray[np.int64], folder: Path | None) -> _Sparse:
+def _allocate(indptr: NDArray[np.int64], folder: Path | None) -> _Compressed:
     size = int(indptr[-1])
     indices, mass = (rows.empty_array(size, dtype, folder) for dtype in (np.int32, np.float64))
-    return _Sparse(indptr, indices, mass)
+    return _Compressed(indptr, indices, mass)
 
 
 _Arrays = TypeVar("_Arrays", bound=tuple[NDArray[Any], ...])
 
 
 def _read_only(arrays: _Arrays) -> _Arrays:
-    """So that every backend, and every way to the same arrays, compiles the same kernels."""
+    """Make arrays read-only: writeability is part of numba's array type, so kernels are compiled once for all."""
     for array in arrays:
         array.flags.writeable = False
     return arrays
@@ -132,10 +147,10 @@ def _read_only(arrays: _Arrays) -> _Arrays:
 def make_table(
     problem: Problem, labels: NDArray[Any], n_groups: int, *, lists: bool = True, queue: bool = False
 ) -> Table:
-    """Room for a search that starts from the labels; ``kernels.descent.build`` fills it.
+    """Allocate the tables of a search from the labels; ``kernels.descent.build`` fills them.
 
-    At beta = 1/2 a sparse search needs no ``lists``; if the problem is in files, they are too. With a ``queue`` it is
-    noted who has a neighbour that moved.
+    A sparse search at beta = 1/2 needs no ``lists``; they are memory-mapped if the problem is. With a ``queue``, moves
+    mark the neighbours of the moved state.
     """
     n, k = problem.mu.size, n_groups
     dense_shape = (k, n) if problem.columns.size else (0, 0)
@@ -145,50 +160,50 @@ def make_table(
     if lists and not problem.columns.size:
         room = (np.minimum(np.diff(problem.out_indptr), k) + 3) // 4
         blocks = int(room.sum())
-        if blocks >= _MOST_BLOCKS:
+        if blocks >= _MAX_BLOCKS:
             raise InvalidArgumentError(
-                f"the chain has too many transitions for {k} groups, unless beta=0.5: lists of them would take "
-                f"{blocks * _CACHE_LINE >> 30} GiB"
+                f"the chain has too many transitions for {k} groups: tables of them would take "
+                f"{blocks * _CACHE_LINE >> 30} GiB; use fewer groups, or beta=0.5, which needs no such tables"
             )
         bounds[1:, 0] = np.cumsum(room[:-1])
-    mass = _on_cache_lines((blocks, 8), np.float64, folder)
+    mass = _cache_aligned((blocks, 8), np.float64, folder)
     return Table(
-        np.array(labels, dtype=np.int32),
-        np.zeros(k, dtype=np.int64),
-        np.zeros((3, _width(k))),
-        np.zeros(1),
-        Dense(
-            np.zeros(dense_shape),
-            np.zeros(dense_shape),
-            np.zeros(dense_shape),
-            np.zeros(k, dtype=np.int64),
-            np.zeros(dense_shape, dtype=np.int32),
-            np.zeros(dense_shape),
-            np.zeros(dense_shape, dtype=np.int32),
+        labels=np.array(labels, dtype=np.int32),
+        size=np.zeros(k, dtype=np.int64),
+        nu=np.zeros((3, _width(k))),
+        lightest=np.zeros(1),
+        dense=Dense(
+            into=np.zeros(dense_shape),
+            into_log=np.zeros(dense_shape),
+            into_inverse=np.zeros(dense_shape),
+            empty=np.zeros(k, dtype=np.int64),
+            into_count=np.zeros(dense_shape, dtype=np.int32),
+            out_of=np.zeros(dense_shape),
+            out_of_count=np.zeros(dense_shape, dtype=np.int32),
         ),
-        Lists(bounds, mass, mass.view(np.int32)),
-        Flow(
-            np.zeros((2 * k + 1, _width(k))),
-            np.zeros((2 * k + 1, _width(k))),
-            np.zeros((2 * k + 1, _width(k, WIDE)), dtype=np.float32),
-            np.zeros(2 * k + 1),
-            np.zeros((k, k), dtype=np.int64),
+        lists=Lists(bounds=bounds, mass=mass, marks=mass.view(np.int32)),
+        flow=Flow(
+            mass=np.zeros((2 * k + 1, _width(k))),
+            log=np.zeros((2 * k + 1, _width(k))),
+            rough=np.zeros((2 * k + 1, _width(k, WIDE)), dtype=np.float32),
+            most=np.zeros(2 * k + 1),
+            counts=np.zeros((k, k), dtype=np.int64),
         ),
-        np.zeros(1, dtype=np.int64),
-        np.arange(n, dtype=np.int64),
-        np.zeros(n if queue else 0, dtype=np.uint8),
+        one=np.zeros(1, dtype=np.int64),
+        everyone=np.arange(n, dtype=np.int64),
+        waiting=np.zeros(n if queue else 0, dtype=np.uint8),
     )
 
 
 def _width(n_groups: int, multiple: int = 8) -> int:
-    """Length of a row over the groups: whole vectors, and room for the free entries of a block behind them."""
+    """Padded length of a row over the groups: k + 4, for the free slots of a block, rounded up to a multiple."""
     return -(-(n_groups + 4) // multiple) * multiple
 
 
-def _on_cache_lines(shape: tuple[int, ...], dtype: Any, folder: Path | None) -> NDArray[Any]:
-    """An array, not cleared, that begins where a cache line does, so that no block of it lies across two.
+def _cache_aligned(shape: tuple[int, ...], dtype: Any, folder: Path | None) -> NDArray[Any]:
+    """Uninitialised array aligned to cache lines, so that no block straddles two.
 
-    NumPy puts what it does not clear itself on huge pages, which saves more misses.
+    ``np.empty`` requests huge pages for large arrays, which saves TLB misses; ``np.zeros`` does not.
     """
     if folder is not None:
         return rows.empty_array(shape, dtype, folder)
@@ -199,26 +214,26 @@ def _on_cache_lines(shape: tuple[int, ...], dtype: Any, folder: Path | None) -> 
 
 
 def make_work(n_groups: int) -> Work:
-    """Scratch space for one search at a time."""
+    """Scratch space, not to be shared between threads."""
     k = n_groups
-    # Whole vectors of up to sixteen, and every entry of B that a move touches.
-    room = max(_BUFFER, _width(4 * k, 16))
+    # A move changes at most 4 k entries of B; a multiple of 16 SIMD lanes.
+    size = max(_BUFFER, _width(4 * k, 16))
     return Work(
-        np.zeros(_width(k)),
-        np.zeros(_width(k)),
-        np.zeros((2, _width(k, WIDE)), dtype=np.float32),
-        np.zeros(_width(k)),
-        np.zeros((2, k)),
-        np.zeros((2, k), dtype=np.int64),
-        np.zeros((2, k + 1), dtype=np.uint32),
-        np.zeros((3, room)),
-        np.zeros(room, dtype=np.int32),
-        np.zeros((2, room), dtype=np.int64),
-        np.zeros(1, dtype=np.int64),
-        np.zeros(room, dtype=np.float32),
-        np.zeros(room, dtype=np.float32),
-        np.zeros(2 * k + 4, dtype=np.int64),
-        np.zeros(2 * k + 4),
-        np.zeros(2 * k + 4, dtype=np.float32),
-        np.zeros(2 * k + 4, dtype=np.float32),
+        gain=np.zeros(_width(k)),
+        change=np.zeros(_width(k)),
+        rough=np.zeros((2, _width(k, WIDE)), dtype=np.float32),
+        into=np.zeros(_width(k)),
+        mass=np.zeros((2, k)),
+        counts=np.zeros((2, k), dtype=np.int64),
+        groups=np.zeros((2, k + 1), dtype=np.uint32),
+        buffer=np.zeros((3, size)),
+        buffer_group=np.zeros(size, dtype=np.int32),
+        places=np.zeros((2, size), dtype=np.int64),
+        prepared=np.zeros(1, dtype=np.int64),
+        ratio=np.zeros(size, dtype=np.float32),
+        share=np.zeros(size, dtype=np.float32),
+        row=np.zeros(2 * k + 4, dtype=np.int64),
+        weight=np.zeros(2 * k + 4),
+        rough_weight=np.zeros(2 * k + 4, dtype=np.float32),
+        rough_log=np.zeros(2 * k + 4, dtype=np.float32),
     )

@@ -1,6 +1,6 @@
 """The methods by name, each with its traits. A new method is one file and one entry here.
 
-Nothing is imported but the standard library: the help of the command line lists the methods without loading NumPy.
+Imports the standard library only, so that the command line's help lists the methods without importing NumPy.
 """
 
 from __future__ import annotations
@@ -16,32 +16,32 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Method:
-    """A way to search, and what questions it takes."""
+    """A search method and its traits."""
 
     name: str
-    """What users call it."""
+    """Value of the argument ``method``."""
     run: Callable[[Task], Found]
-    """Finds a map for a task, with exactly ``task.n_groups`` groups unless a trait says otherwise."""
+    """Maps a task to a result with exactly ``task.n_groups`` groups, unless a trait says otherwise."""
     summary: str
-    """What it does, in a few words."""
+    """One line for the help."""
     by_cost: bool = True
     """Minimises C_beta + gamma C_G, and so takes a gamma; other methods minimise a cost of their own."""
     finds_number: bool = False
-    """Finds the number of groups itself: it is asked without one."""
+    """Finds the number of groups itself: takes no ``n_states``."""
     merges: bool = False
-    """Merges groups: an initial map may have more groups than asked for."""
+    """Merges groups: an initial map may have more than ``n_groups`` groups."""
     may_empty: bool = False
-    """Takes ``allow_empty``: one of the paper's algorithms, which may empty a group."""
+    """Takes ``allow_empty``: the paper's algorithms, which may leave a group empty."""
     takes_tolerance: bool = False
     """Takes ``tolerance``."""
     soft: bool = False
     """May return a stochastic map."""
     lumps: bool = False
-    """Returns an exact lumping, of chains that are not irreducible too."""
+    """Returns an exact lumping; accepts chains that are not irreducible."""
 
 
-def _lazily(module: str, function: str) -> Callable[[Task], Found]:
-    """Import a method's module when it runs for the first time."""
+def _lazy(module: str, function: str) -> Callable[[Task], Found]:
+    """Function that imports the method's module on its first call."""
 
     def run(task: Task) -> Found:
         found: Found = getattr(import_module(f"klump.search.{module}"), function)(task)
@@ -53,36 +53,43 @@ def _lazily(module: str, function: str) -> Callable[[Task], Found]:
 METHODS: dict[str, Method] = {
     method.name: method
     for method in (
-        Method("auto", _lazily("portfolio", "portfolio"), "a portfolio of searches, the cheapest partition"),
-        Method("sequential", _lazily("sequential", "sequential"), "Algorithm 1", may_empty=True),
-        Method("annealing", _lazily("annealing", "annealing"), "Algorithm 2", may_empty=True),
-        Method("spectral", _lazily("spectral", "spectral"), "groups cut in two along eigenvectors"),
+        Method("auto", _lazy("portfolio", "portfolio"), "a portfolio of searches, the cheapest partition"),
+        Method("sequential", _lazy("sequential", "sequential"), "Algorithm 1", may_empty=True),
+        Method("annealing", _lazy("annealing", "annealing"), "Algorithm 2", may_empty=True),
+        Method("spectral", _lazy("spectral", "spectral"), "recursive bisection along eigenvectors"),
         Method(
-            "spectral-sign", _lazily("spectral", "spectral_sign"), "the same, at the sign of the eigenvector"
+            "spectral-sign",
+            _lazy("spectral", "spectral_sign"),
+            "the same, cut at the sign of the eigenvector",
         ),
         Method(
             "agglomerative",
-            _lazily("agglomerative", "agglomerative"),
-            "groups merged two by two, by the cost",
+            _lazy("agglomerative", "agglomerative"),
+            "greedy merging of groups, by the cost",
             merges=True,
         ),
         Method(
             "agglomerative-relaxed",
-            _lazily("agglomerative", "agglomerative_relaxed"),
-            "the same, by a bound on the cost of lumpability",
+            _lazy("agglomerative", "agglomerative_relaxed"),
+            "the same, by an upper bound of the cost of lumpability",
             by_cost=False,
             merges=True,
         ),
         Method(
             "deterministic-annealing",
-            _lazily("deterministic_annealing", "deterministic_annealing"),
+            _lazy("deterministic_annealing", "deterministic_annealing"),
             "groups that split while a temperature falls",
             by_cost=False,
         ),
-        Method("stochastic", _lazily("stochastic", "stochastic"), "soft groups", soft=True),
+        Method(
+            "stochastic",
+            _lazy("stochastic", "stochastic"),
+            "a stochastic map, by projected gradient descent",
+            soft=True,
+        ),
         Method(
             "exact",
-            _lazily("exact", "exact"),
+            _lazy("exact", "exact"),
             "the coarsest exact lumping, without a number of groups",
             by_cost=False,
             finds_number=True,

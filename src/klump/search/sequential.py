@@ -1,7 +1,7 @@
-"""``"sequential"``: Algorithm 1 of the paper from random maps (or a given one), by the target objective.
+"""``"sequential"``: Algorithm 1 of the paper, restarted from random maps, under the target objective.
 
-States are visited in their own order. A state moves only if that lowers the cost by more than rounding, to
-the cheapest group, the one with the lowest number among equals; so a tie never moves a state.
+States are visited in order of their number. A state moves only if that lowers the cost by more than rounding, to the
+cheapest group; the tie-break is the lowest group number. An initial map replaces the random ones.
 """
 
 from __future__ import annotations
@@ -10,52 +10,56 @@ import numpy as np
 
 from klump.search.descent import cost_of, descend, random_labels
 from klump.search.kernels.tables import Problem
-from klump.search.method import Found, Labels, Task, best_until_interrupted, better
+from klump.search.method import Found, Labels, Task, better, run_interruptible
 from klump.search.objective import Objective
 
 _KEY = 1
 
 
 def sequential(task: Task) -> Found:
-    """Best of ``n_init`` descents by the target objective; of one if an initial map is given."""
+    """Best of ``n_init`` restarts; one run if an initial map is given."""
     return best_descent(task, task.objective, _KEY)
 
 
 def best_descent(task: Task, objective: Objective, key: int) -> Found:
-    """Restart Algorithm 1 for some objective and keep the best."""
-    return best_until_interrupted(_Restarts(task, objective, key))
+    """Restart Algorithm 1 under ``objective`` and return the best result."""
+    return run_interruptible(_Restarts(task, objective, key))
 
 
 class _Restarts:
+    """State of the restarts: the incumbent."""
+
     def __init__(self, task: Task, objective: Objective, key: int) -> None:
         self.task, self.objective, self.key = task, objective, key
         self.best: Found | None = None
 
     def run(self) -> None:
         task, objective = self.task, self.objective
-        starts = 1 if task.initial is not None else task.n_init
+        n_starts = 1 if task.initial is not None else task.n_init
         fixed = (task.n_groups, objective, task.max_sweeps, task.allow_empty, task.offset(objective))
-        calls = ((task.problem, _start(task, self.key, number), *fixed) for number in range(starts))
-        for done, found in enumerate(task.run_all(_descent, calls), start=1):
+        calls = (
+            (task.problem, _initial_labels(task, self.key, number), *fixed) for number in range(n_starts)
+        )
+        for done, found in enumerate(task.run_all(_run_descent, calls), start=1):
             self.best = better(self.best, found)
-            task.report(done, starts, _cost_at_target(task, self.best, objective))
+            task.report(done, n_starts, _target_cost(task, self.best, objective))
 
 
-def _cost_at_target(task: Task, found: Found, objective: Objective) -> float:
-    """Cost by the task's own objective, which progress shows."""
+def _target_cost(task: Task, found: Found, objective: Objective) -> float:
+    """Cost under the task's own objective, for the progress report."""
     if task.progress is None or objective == task.objective:
         return found.cost
     return cost_of(task, found.labels)
 
 
-def _start(task: Task, key: int, number: int) -> Labels:
+def _initial_labels(task: Task, key: int, number: int) -> Labels:
     if task.initial is not None:
         return task.initial
     rng = task.rng(key, number)
     return random_labels(task.chain.n_states, task.n_groups, rng, allow_empty=task.allow_empty)
 
 
-def _descent(
+def _run_descent(
     problem: Problem,
     labels: Labels,
     n_groups: int,

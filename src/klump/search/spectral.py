@@ -1,13 +1,12 @@
-"""``"spectral"``: cut groups in two by eigenvectors, again and again (after Deng, Mehta and Meyn).
+"""``"spectral"``: recursive bisection of groups by eigenvectors (after Deng, Mehta and Meyn).
 
-A group is seen as a chain of its own: the additive reversibilisation, which has the joint law ``(J + J^T) / 2``,
-without the steps that leave the group. Its members are sorted by the second eigenvector, equal entries by their
-number. Every cut of that order is a candidate, and the cut between the signs is one of them. Of all cuts of
-all groups the one with the lowest cost is made, until there are k groups; among equals a cut between signs, then the
-first. Nothing is drawn at random.
+The walk within a group is the additive reversibilisation, with joint distribution ``(J + J^T) / 2``, restricted to the
+group. Its members are sorted by the second eigenvector; the tie-break is the state's number. Every cut of that order is
+a candidate, the cut between the signs among them. Of all cuts of all groups the cheapest is made, until there are k
+groups; the tie-break is a cut between signs, then the first. The method is deterministic.
 
-A group whose parts are not linked, to within rounding, has many second eigenvectors, all constant on each part.
-The one taken has the parts in order of their mass, and the sign of the heaviest is its own.
+A group that is disconnected, to within rounding, has a second eigenvalue of multiplicity greater than one, with
+eigenvectors constant on each component. The one used orders the components by mass, and only the heaviest is negative.
 
 ``"spectral-sign"`` is the method as Deng, Mehta and Meyn published it: the only candidate of each group is the cut
 between the signs, and the group whose cut has the lowest cost is cut.
@@ -23,36 +22,41 @@ from scipy import sparse
 
 from klump import information
 from klump.chain.validation import Matrix
-from klump.search.descent import scored
-from klump.search.method import EQUAL, Found, Labels, Task, best_until_interrupted, better
+from klump.search.descent import score
+from klump.search.method import EQUAL, Found, Labels, Task, better, run_interruptible
 
 Floats = NDArray[np.float64]
-# Groups of up to so many members have their eigenvectors computed by a dense solver.
-_DENSE = 200
-# An eigenvector that only sorts states need not be exact.
-_ACCURATE, _RESTARTS = 1e-5, 100
-# Dimension of the space in which larger ones are sought, what is kept of it, and how little is nothing new.
-_SPACE, _KEPT, _EXHAUSTED = 24, 8, 1e-12
-# Entries of an eigenvector that agree to so many decimals (its largest is 1) are equal.
+# Members up to which a dense solver computes the eigenvectors of a group.
+_MAX_DENSE = 200
+# Residual norm at which the Lanczos method stops; the eigenvalues are at most 1, and the vector only sorts states.
+_RESIDUAL = 1e-5
+# Restarts of the Lanczos method, at most.
+_MAX_RESTARTS = 100
+# Dimension of the Krylov subspace, and Ritz vectors kept at a restart.
+_KRYLOV_DIMENSION = 24
+_N_RITZ = 8
+# Norm after orthogonalisation, relative to that before, below which the Krylov subspace is invariant.
+_INVARIANT = 1e-12
+# Decimals to which entries of an eigenvector, scaled to a largest entry of 1, are compared.
 _DECIMALS = 9
-# States are linked by steps that are more likely than rounding.
-_LINKED = 1e-15
-# Members with less than this share of the root of the heaviest one's mass have entries that are mostly rounding.
-_LIGHT = 1e-8
+# Entry of the normalised matrix above which two states are connected: rounding error.
+_CONNECTED = 1e-15
+# Lower bound of sqrt(mass), relative to the largest, that an entry is divided by: sqrt of the machine epsilon.
+_LEAST_ROOT = 1e-8
 
 
 def spectral(task: Task) -> Found:
-    """Cut until there are k groups; a given map is returned if it is cheaper."""
-    return best_until_interrupted(_Bisection(task))
+    """Bisect until there are k groups; an initial map is returned if it is cheaper."""
+    return run_interruptible(_Bisection(task))
 
 
 def spectral_sign(task: Task) -> Found:
-    """Cut between signs only, as published; a given map is returned if it is cheaper."""
-    return best_until_interrupted(_Bisection(task, signs_only=True))
+    """Bisect between signs only, as published; an initial map is returned if it is cheaper."""
+    return run_interruptible(_Bisection(task, signs_only=True))
 
 
 class _Bisection:
-    """Where the cutting stands: all states in one order, the members of each group side by side."""
+    """State of the bisection: all states in one order, the members of each group contiguous."""
 
     def __init__(self, task: Task, *, signs_only: bool = False) -> None:
         self.task, self.signs_only = task, signs_only
@@ -65,20 +69,20 @@ class _Bisection:
         self.labels: Labels = np.zeros(n, dtype=np.int32)
         self.order = np.arange(n)
         self.begin, self.size = [0], [n]
-        # Of each cut: what it costs apart from the flow between groups, which alone depends on other groups.
+        # Price per cut without the change of sum f(B), the only term that depends on other groups.
         self.price = np.full(n, np.inf)
         self.signs = np.zeros(n, dtype=np.bool_)
-        self.best = None if task.initial is None else scored(task, task.initial)
+        self.best = None if task.initial is None else score(task, task.initial)
 
     def run(self) -> None:
-        """Cut until there are k groups."""
+        """Bisect until there are k groups."""
         task = self.task
         if task.n_groups > 1:
             self._sort(0)
         while len(self.begin) < task.n_groups:
             self._cut(self._cheapest())
             task.report(len(self.begin) - 1, task.n_groups, np.inf if self.best is None else self.best.cost)
-        self.best = better(self.best, scored(task, self.labels))
+        self.best = better(self.best, score(task, self.labels))
         task.report(task.n_groups, task.n_groups, self.best.cost)
 
     def _sort(self, group: int) -> None:
@@ -89,7 +93,7 @@ class _Bisection:
         part = slice(begin, end)
         if end - begin > 1:
             members = np.sort(self.order[part])
-            ranks, negative = sorted_by_eigenvector(_within(self.symmetric, members))
+            ranks, negative = sort_by_eigenvector(_submatrix(self.symmetric, members))
             self.order[part] = members[ranks]
             self.signs[part] = False
             self.signs[begin + negative - 1] = True
@@ -98,13 +102,13 @@ class _Bisection:
             if self.weights.into != 0.0:
                 cuts.into_sums(task.problem, self.order, begin, end, self.price)
                 self.price[part] *= self.weights.into
-            self.price[part] += _changes_of_mass(mass)
+            self.price[part] += _mass_changes(mass)
             if self.signs_only:
                 self.price[part][~self.signs[part]] = np.inf
         self.price[end - 1] = np.inf
 
     def _cheapest(self) -> int:
-        """Place of the cut that leads to the lowest cost."""
+        """Position of the cheapest cut."""
         from klump.search.kernels import cuts
 
         task, change = self.task, self.price.copy()
@@ -118,7 +122,7 @@ class _Bisection:
         return int(np.argmax(equal & self.signs if (equal & self.signs).any() else equal))
 
     def _cut(self, place: int) -> None:
-        """Make the members of a group up to that place a group of their own."""
+        """Move the members of a group up to that position to a new group."""
         group, new = int(self.labels[self.order[place]]), len(self.begin)
         begin, size = self.begin[group], place + 1 - self.begin[group]
         self.labels[self.order[begin : place + 1]] = new
@@ -131,113 +135,115 @@ class _Bisection:
             self._sort(new)
 
 
-def _changes_of_mass(mass: Floats) -> Floats:
-    """Change of sum f(nu) by each cut of a group whose members, in their order, have these masses."""
-    cut_off, left = np.cumsum(mass), np.cumsum(mass[::-1])[::-1]
-    left = np.append(left[1:], 0.0)
-    return information.xlog2x(cut_off) + information.xlog2x(left) - information.xlog2x(cut_off[-1:])
+def _mass_changes(mass: Floats) -> Floats:
+    """Change of sum f(nu) per cut, f(head) + f(tail) - f(head + tail), from the members' masses in their order."""
+    head, tail = np.cumsum(mass), np.cumsum(mass[::-1])[::-1]
+    tail = np.append(tail[1:], 0.0)
+    return information.xlog2x(head) + information.xlog2x(tail) - information.xlog2x(head[-1:])
 
 
-def _within(symmetric: Matrix, members: NDArray[Any]) -> Matrix:
+def _submatrix(symmetric: Matrix, members: NDArray[Any]) -> Matrix:
     if not sparse.issparse(symmetric):
         return np.asarray(symmetric[np.ix_(members, members)])
-    within = sparse.csr_array(symmetric[members][:, members])
-    return within.toarray() if members.size <= _DENSE else within
+    submatrix = sparse.csr_array(symmetric[members][:, members])
+    return submatrix.toarray() if members.size <= _MAX_DENSE else submatrix
 
 
-def sorted_by_eigenvector(mass: Matrix) -> tuple[NDArray[np.intp], int]:
-    """Sort states by the second eigenvector of the walk whose steps have these masses (a symmetric matrix).
+def sort_by_eigenvector(mass: Matrix) -> tuple[NDArray[np.intp], int]:
+    """Sort states by the second eigenvector of the reversible walk with this symmetric joint matrix.
 
-    Returns the order and the number of states that stand before the change of sign, at least one and not all.
+    Returns the order and the number of negative entries, clipped to 1 ... n - 1.
     """
     size = mass.shape[0]
-    normalized, root = _normalized(mass)
-    n_parts, part = _parts(normalized)
-    if n_parts > 1:
-        entries = _by_parts(part, np.bincount(part, root**2).astype(np.float64))
+    normalized, root = _normalise(mass)
+    n_components, component = _components(normalized)
+    if n_components > 1:
+        entries = _component_vector(component, np.bincount(component, root**2).astype(np.float64))
     else:
-        entries = _second(normalized, root) / np.maximum(root, _LIGHT * root.max())
+        entries = _second_eigenvector(normalized, root) / np.maximum(root, _LEAST_ROOT * root.max())
         entries = np.round(entries / np.abs(entries).max(), _DECIMALS)
-        # An eigenvector has no sign of its own: its first large entry is negative.
+        # Sign convention: the first entry above 1/2 in modulus is negative.
         if entries[np.argmax(np.abs(entries) > 0.5)] > 0.0:
             entries = -entries
     negative = int(np.count_nonzero(entries < 0.0))
     return np.argsort(entries, kind="stable"), min(max(negative, 1), size - 1)
 
 
-def _normalized(mass: Matrix) -> tuple[Matrix, Floats]:
-    """Symmetric matrix with the eigenvalues of the walk, and its first eigenvector: the roots of the row sums.
+def _normalise(mass: Matrix) -> tuple[Matrix, Floats]:
+    """D^(-1/2) M D^(-1/2) with D the row sums of M, and its first eigenvector, sqrt(D) normalised.
 
-    A state that no step leads to stays where it is. Divided twice by a root, masses do not underflow.
+    An isolated state becomes absorbing. Dividing twice by sqrt(D) avoids underflow.
     """
     row_sums = np.asarray(mass.sum(axis=1))
-    alone = row_sums <= 0.0
-    root = np.sqrt(np.where(alone, 1.0, row_sums))
+    isolated = row_sums <= 0.0
+    root = np.sqrt(np.where(isolated, 1.0, row_sums))
     if sparse.issparse(mass):
         scaled = sparse.csr_array(mass, copy=True)
         scaled.data /= np.repeat(root, np.diff(scaled.indptr))
         scaled.data /= root[scaled.indices]
-        normalized: Matrix = sparse.csr_array(scaled + sparse.diags_array(alone.astype(float)))
+        normalized: Matrix = sparse.csr_array(scaled + sparse.diags_array(isolated.astype(float)))
     else:
         normalized = mass / root[:, None] / root
-        normalized[alone, alone] = 1.0
-    root[alone] = 0.0
-    if not alone.all():
+        normalized[isolated, isolated] = 1.0
+    root[isolated] = 0.0
+    if not isolated.all():
         root /= root.max()
         root /= np.linalg.norm(root)
     return normalized, root
 
 
-def _parts(normalized: Matrix) -> tuple[int, NDArray[Any]]:
-    """Number of parts that are linked by steps more likely than rounding, and the part of each state."""
-    linked = normalized > _LINKED
-    if not sparse.issparse(linked) and linked.all(axis=1).any():
-        return 1, np.zeros(linked.shape[0], dtype=np.int32)
-    return sparse.csgraph.connected_components(sparse.csr_array(linked), directed=False)
+def _components(normalized: Matrix) -> tuple[int, NDArray[Any]]:
+    """Number of connected components, ignoring entries of the size of rounding errors, and the component per state."""
+    connected = normalized > _CONNECTED
+    if not sparse.issparse(connected) and connected.all(axis=1).any():
+        return 1, np.zeros(connected.shape[0], dtype=np.int32)
+    return sparse.csgraph.connected_components(sparse.csr_array(connected), directed=False)
 
 
-def _by_parts(part: NDArray[Any], mass: Floats) -> Floats:
-    """Entries that are equal on each part, by order of their masses, negative on the heaviest."""
+def _component_vector(component: NDArray[Any], mass: Floats) -> Floats:
+    """Vector that is constant on components, increasing in the order of falling mass, negative on the heaviest."""
     ranks = np.empty(mass.size)
     ranks[np.argsort(-mass, kind="stable")] = np.arange(mass.size)
-    return np.asarray(ranks[part] - 0.5)
+    return np.asarray(ranks[component] - 0.5)
 
 
-def _second(normalized: Matrix, first: Floats) -> Floats:
-    """Eigenvector of the largest eigenvalue but one, the first one being known."""
-    if first.size > _DENSE:
-        return _second_of_many(normalized, first)
-    # The first eigenvalue is made the last; else the two would be mixed up in a group that nearly falls apart.
+def _second_eigenvector(normalized: Matrix, first: Floats) -> Floats:
+    """Eigenvector of the second largest eigenvalue, the first eigenvector being known."""
+    if first.size > _MAX_DENSE:
+        return _thick_restart_lanczos(normalized, first)
+    # Deflation moves the eigenvalue 1 to -1; a solver could mix the first two eigenvectors if they are nearly equal.
     return np.asarray(np.linalg.eigh(normalized - 2.0 * np.outer(first, first))[1][:, -1])
 
 
-def _second_of_many(normalized: Matrix, first: Floats) -> Floats:
-    """Do the same with products alone: Krylov spaces, restarted from the best vectors of the last one.
+def _thick_restart_lanczos(normalized: Matrix, first: Floats) -> Floats:
+    """Second eigenvector by the Lanczos method with deflation, full reorthogonalisation and thick restarts.
 
-    Unlike ARPACK it draws no numbers where a space is exhausted, and it gives what it has when time is up.
+    Unlike ARPACK it draws no random vector when the Krylov subspace is invariant, and without convergence it returns
+    the last Ritz vector.
     """
-    basis, image = np.zeros((_SPACE, first.size)), np.zeros((_SPACE, first.size))
+    shape = (_KRYLOV_DIMENSION, first.size)
+    basis, image = np.zeros(shape), np.zeros(shape)
     new = np.sin(np.arange(1.0, first.size + 1.0))
-    kept, vector = 0, new
-    for _ in range(_RESTARTS):
-        used = kept
-        while used < _SPACE:
-            size = float(np.linalg.norm(new))
-            for _ in range(2):
+    n_kept, ritz_vector = 0, new
+    for _ in range(_MAX_RESTARTS):
+        size = n_kept
+        while size < _KRYLOV_DIMENSION:
+            norm = float(np.linalg.norm(new))
+            for _ in range(2):  # Gram-Schmidt twice is enough
                 new = new - (first @ new) * first
-                new -= (basis[:used] @ new) @ basis[:used]
-            if np.linalg.norm(new) <= _EXHAUSTED * size:
+                new -= (basis[:size] @ new) @ basis[:size]
+            if np.linalg.norm(new) <= _INVARIANT * norm:
                 break
-            basis[used] = new / np.linalg.norm(new)
-            image[used] = normalized @ basis[used]
-            new = image[used]
-            used += 1
-        values, mixtures = np.linalg.eigh(basis[:used] @ image[:used].T)
-        best = mixtures[:, : -_KEPT - 1 : -1].T
-        kept = best.shape[0]
-        basis[:kept], image[:kept] = best @ basis[:used], best @ image[:used]
-        vector = basis[0]
-        new = image[0] - values[-1] * vector
-        if used < _SPACE or np.linalg.norm(new) <= _ACCURATE:
+            basis[size] = new / np.linalg.norm(new)
+            image[size] = normalized @ basis[size]
+            new = image[size]
+            size += 1
+        values, vectors = np.linalg.eigh(basis[:size] @ image[:size].T)
+        leading = vectors[:, : -_N_RITZ - 1 : -1].T
+        n_kept = leading.shape[0]
+        basis[:n_kept], image[:n_kept] = leading @ basis[:size], leading @ image[:size]
+        ritz_vector = basis[0]
+        new = image[0] - values[-1] * ritz_vector  # residual
+        if size < _KRYLOV_DIMENSION or np.linalg.norm(new) <= _RESIDUAL:
             break
-    return vector
+    return ritz_vector

@@ -1,49 +1,64 @@
-"""``"stochastic"``: the cheapest map of all, in which a state may be split between groups.
+"""``"stochastic"``: the cheapest map, in which a state may be split between groups.
 
-At beta = 1 no stochastic map is cheaper than the best deterministic one, and that is returned. At smaller betas a state
-that one group should have for where it leads and another for where it comes from may be better split between the
-two; mostly few states are. At beta = 0 the cheapest map of all is useless: if the group is drawn anew whatever the
-state, the groups form a Markov chain (without memory) and the cost is 0. The nearer beta is to 0, the more the
-answer is like that; its notes say so.
+At beta = 1 no stochastic map is cheaper than the best deterministic one, and that is returned. At smaller betas it may
+pay to split a state between the group that suits its successors and the group that suits its predecessors; mostly few
+states are split. At beta = 0 the optimum is trivial: if the group is drawn independently of the state, the groups form
+a memoryless Markov chain and the cost is 0. As beta falls to 0 the answer approaches it; its notes say so.
 
-The search descends from the best deterministic map, made softer by degrees, from that map disturbed, from random maps
-settled at beta = 1/2 first and from deterministic local optima, in turn. A start is a count, never a clock: ``n_init``
-in all, fewer on large chains. The answer is never costlier than that of ``"auto"``, and it is the deterministic map
-itself if nothing is cheaper by more than rounding.
+Projected gradient descent runs from ``n_init`` starts, fewer on large chains. The answer is never costlier than that of
+``"auto"``, and it is the deterministic map itself unless a stochastic one is cheaper by more than rounding. With
+``(1 - s) W + s / k`` a smoothed map W of k groups, the starts are, in this order::
+
+    0, 1, 2      the best deterministic map, smoothed with s = 0.02, 0.1, 0.3
+    3, 6, 9 ...  0.7 times the best deterministic map plus 0.3 times a uniformly random stochastic map
+    4, 7, 10...  a uniformly random stochastic map, warm-started at beta = 1/2 if the objective traps poor starts
+    5, 8, 11...  a deterministic local optimum from random labels, smoothed with s = 0.1
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
+from itertools import chain, cycle, islice
 
 import numpy as np
 
 from klump.search.descent import descend, random_labels
 from klump.search.kernels.tables import Problem
-from klump.search.method import EQUAL, Found, Labels, Task, best_until_interrupted, better
+from klump.search.method import EQUAL, Found, Labels, Task, better, run_interruptible
 from klump.search.objective import MIDDLE
-from klump.search.soft import Floats, SoftProblem, as_sparse, descend_softly, tidied
+from klump.search.soft import Floats, SoftProblem, as_sparse, projected_gradient_descent, simplify
 
 _KEY = 6
-# Steps of each start, and of those that are followed to the end.
-_STEPS, _MORE_STEPS, _FOLLOWED = 100, 400, 2
-# Starts whose costs differ by less are on their way to the same map.
+# Gradient steps per start.
+_STEPS = 100
+# Best starts that are continued, and the gradient steps of each, at most.
+_N_CONTINUED = 2
+_CONTINUED_STEPS = 400
+# Costs, in bits, within which two unfinished descents count as heading for the same local optimum.
 _SAME = 1e-7
-# How much of every state is shared out evenly in the starts from the best deterministic map.
-_SOFTENED = (0.02, 0.1, 0.3)
-_DISTURBED, _SETTLED = 0.3, 0.02
-# Products of a transition and a group that all starts together may take, and the starts that are made in any case.
-_BUDGET, _FEWEST = 400_000_000, 4
+# Smoothing s of the best deterministic map in the first starts, and of other deterministic local optima.
+_SMOOTHING = (0.02, 0.1, 0.3)
+_LOCAL_OPTIMUM_SMOOTHING = 0.1
+# Weight of the random map in a perturbation of the best deterministic map.
+_PERTURBATION = 0.3
+# Smoothing after a warm start at beta = 1/2, so that no entry is 0, where the gradient is infinite.
+_WARM_START_SMOOTHING = 0.02
+# Transitions times groups times gradient steps of all starts together.
+_BUDGET = 400_000_000
+# Starts that are run whatever the budget.
+_MIN_STARTS = 4
 
 
 def stochastic(task: Task) -> Found:
-    """Search among all maps, deterministic or not."""
-    return best_until_interrupted(_Search(task))
+    """Search among all maps, deterministic or stochastic."""
+    return run_interruptible(_SoftRun(task))
 
 
 @dataclass(frozen=True, eq=False)
-class Ingredients:
-    """What a start needs, and nothing else: it may be sent to another process."""
+class SoftContext:
+    """The data that a start reads; picklable, so that a start may be a remote task."""
 
     problem: Problem
     soft: SoftProblem
@@ -53,117 +68,138 @@ class Ingredients:
     offset: float
     seed: int
 
-    def settle(self, weights: Floats, steps: int = _STEPS) -> Found:
-        """Descend as far as the steps go and leave it tidy; go on if that opened a way down."""
-        point, trace = descend_softly(self.soft, weights, steps)
-        neat = tidied(self.soft, point)
-        if neat.cost < point.cost - EQUAL:
-            point, trace = descend_softly(self.soft, neat.weights, steps)
-            neat = tidied(self.soft, point)
-        costs = np.maximum(trace, neat.cost) + self.offset
-        costs[-1] = neat.cost + self.offset
-        labels = np.argmax(neat.weights, axis=1).astype(np.int32)
-        return Found(labels, float(costs[-1]), tuple(costs.tolist()), weights=as_sparse(neat.weights))
+    def descend(self, weights: Floats, steps: int = _STEPS) -> Found:
+        """Projected gradient descent, simplify the map, and descend again if that lowered the cost."""
+        point, trace = projected_gradient_descent(self.soft, weights, steps)
+        simple = simplify(self.soft, point)
+        if simple.cost < point.cost - EQUAL:
+            point, trace = projected_gradient_descent(self.soft, simple.weights, steps)
+            simple = simplify(self.soft, point)
+        costs = np.maximum(trace, simple.cost) + self.offset
+        costs[-1] = simple.cost + self.offset
+        labels = np.argmax(simple.weights, axis=1).astype(np.int32)
+        return Found(labels, float(costs[-1]), tuple(costs.tolist()), weights=as_sparse(simple.weights))
 
 
-class _Search:
-    """The best so far, and the count of steps."""
+class _SoftRun:
+    """State of one run: the incumbent and the progress steps."""
 
     def __init__(self, task: Task) -> None:
         self.task = task
         self.best: Found | None = None
         steps = _BUDGET // (task.chain.n_transitions * task.n_groups)
-        self.starts = min(task.n_init, max(_FEWEST, steps // _STEPS))
-        self.more_steps = int(np.clip(steps // _FOLLOWED, _STEPS, _MORE_STEPS))
+        self.n_starts = min(task.n_init, max(_MIN_STARTS, steps // _STEPS))
+        self.continued_steps = int(np.clip(steps // _N_CONTINUED, _STEPS, _CONTINUED_STEPS))
         self.done, self.total = 0, 0
 
     def run(self) -> None:
-        """The best deterministic map first; then softer ones, as long as there is anything to gain."""
-        # The portfolio knows the methods that it includes, and may come to know this one.
+        """The best deterministic map, then stochastic starts unless none can be cheaper."""
+        # The portfolio imports its component methods, of which this may become one.
         from klump.search.portfolio import portfolio
 
         task = self.task
-        self.best = hard = portfolio(replace(task, allow_empty=False, progress=self._tick))
+        self.best = hard = portfolio(replace(task, allow_empty=False, progress=self._report_portfolio))
         if hard.interrupted:
             raise KeyboardInterrupt
-        self.total = self.done + self.starts + _FOLLOWED
-        ingredients = _ingredients(task, hard.labels)
+        self.total = self.done + self.n_starts + _N_CONTINUED
+        context = _context(task, hard.labels)
         # At beta = 1 without gamma no stochastic map is cheaper; without gamma no cost is below 0.
         soft_may_win = task.beta < 1.0 or task.gamma > 0.0
         if soft_may_win:
-            self._take(ingredients.settle(_softened(hard.labels, task.n_groups, 1.0)))
+            self._update(context.descend(_smooth(hard.labels, task.n_groups, 1.0)))
         if soft_may_win and (self.best.cost > EQUAL or task.gamma > 0.0):
-            calls = ((ingredients, number) for number in range(self.starts))
-            found = [self._take(each) for each in task.run_all(start, calls)]
-            further = ((ingredients, each, self.more_steps) for each in _cheapest(found))
-            for each in task.run_all(follow, further):
-                self._take(each)
+            starts = ((context, number) for number in range(self.n_starts))
+            found = [self._update(each) for each in task.run_all(run_start, starts)]
+            continuations = ((context, each, self.continued_steps) for each in _distinct_best(found))
+            for each in task.run_all(continue_start, continuations):
+                self._update(each)
         task.report(self.total, self.total, self.best.cost)
 
-    def _take(self, found: Found) -> Found:
+    def _update(self, found: Found) -> Found:
+        """Update incumbent and progress."""
         self.best = better(self.best, found)
         self.done += 1
         self.task.report(min(self.done, self.total), self.total, self.best.cost)
         return found
 
-    def _tick(self, done: int, total: int, cost: float) -> None:
-        """Count the steps of the search for the deterministic map as the first ones."""
+    def _report_portfolio(self, done: int, total: int, cost: float) -> None:
+        """Report the portfolio's steps as the first steps of this search."""
         self.done = done
-        self.task.report(done, total + self.starts + _FOLLOWED, cost)
+        self.task.report(done, total + self.n_starts + _N_CONTINUED, cost)
 
 
-def _cheapest(found: list[Found]) -> list[Found]:
-    """The best few that differ in cost."""
+def _distinct_best(found: list[Found]) -> list[Found]:
+    """The ``_N_CONTINUED`` cheapest results of distinct cost."""
     chosen: list[Found] = []
     for each in sorted(found, key=lambda each: each.cost):
-        if len(chosen) < _FOLLOWED and (not chosen or each.cost > chosen[-1].cost + _SAME):
+        if len(chosen) < _N_CONTINUED and (not chosen or each.cost > chosen[-1].cost + _SAME):
             chosen.append(each)
     return chosen
 
 
-def follow(ingredients: Ingredients, found: Found, steps: int) -> Found:
-    """Go on from where a start ended."""
+def _context(task: Task, hard: Labels) -> SoftContext:
+    return SoftContext(
+        problem=task.problem,
+        soft=SoftProblem(task.chain.joint, task.chain.stationary_distribution, task.objective),
+        hard=hard,
+        n_groups=task.n_groups,
+        max_sweeps=task.max_sweeps,
+        offset=task.offset(task.objective),
+        seed=task.seed,
+    )
+
+
+def run_start(context: SoftContext, number: int) -> Found:
+    """Run start ``number`` = 0, 1, ... of the schedule."""
+    rng = np.random.default_rng([context.seed, _KEY, number])
+    initial_map = next(islice(_schedule(), number, None))
+    return context.descend(initial_map(context, rng))
+
+
+def continue_start(context: SoftContext, found: Found, steps: int) -> Found:
+    """Continue the descent of a start."""
     assert found.weights is not None
-    return ingredients.settle(found.weights.toarray(), steps)
+    return context.descend(found.weights.toarray(), steps)
 
 
-def _ingredients(task: Task, hard: Labels) -> Ingredients:
-    chain = task.chain
-    soft = SoftProblem(chain.joint, chain.stationary_distribution, task.objective)
-    return Ingredients(
-        task.problem, soft, hard, task.n_groups, task.max_sweeps, task.offset(task.objective), task.seed
-    )
+def _schedule() -> Iterator[Callable[[SoftContext, np.random.Generator], Floats]]:
+    """Endless order of the strategies for the initial map."""
+    first = (partial(_smooth_best, share=share) for share in _SMOOTHING)
+    return chain(first, cycle((_perturb_best, _random_map, _smooth_local_optimum)))
 
 
-def start(ingredients: Ingredients, number: int) -> Found:
-    """Start number so-and-so."""
-    k = ingredients.n_groups
-    if number < len(_SOFTENED):
-        return ingredients.settle(_softened(ingredients.hard, k, _SOFTENED[number]))
-    rng = np.random.default_rng([ingredients.seed, _KEY, number])
-    n = ingredients.hard.size
-    kind = number % 3
-    if kind == 0:
-        blurred = rng.dirichlet(np.ones(k), size=n)
-        sharp = _softened(ingredients.hard, k, 0.0)
-        return ingredients.settle((1.0 - _DISTURBED) * sharp + _DISTURBED * blurred)
-    soft = ingredients.soft
-    if kind == 1:
-        weights = rng.dirichlet(np.ones(k), size=n)
-        if soft.objective.traps_poor_starts:  # nearly all maps lead to the trivial one
-            settled, _ = descend_softly(replace(soft, objective=MIDDLE), weights, _STEPS)
-            weights = (1.0 - _SETTLED) * settled.weights + _SETTLED / k
-        return ingredients.settle(weights)
+def _smooth_best(context: SoftContext, _: np.random.Generator, *, share: float) -> Floats:
+    return _smooth(context.hard, context.n_groups, share)
+
+
+def _perturb_best(context: SoftContext, rng: np.random.Generator) -> Floats:
+    k = context.n_groups
+    noise = rng.dirichlet(np.ones(k), size=context.hard.size)
+    return (1.0 - _PERTURBATION) * _smooth(context.hard, k, 0.0) + _PERTURBATION * noise
+
+
+def _random_map(context: SoftContext, rng: np.random.Generator) -> Floats:
+    k, soft = context.n_groups, context.soft
+    weights = rng.dirichlet(np.ones(k), size=context.hard.size)
+    if not soft.objective.traps_poor_starts:
+        return weights
+    # Nearly all random maps would descend to the trivial optimum.
+    point, _ = projected_gradient_descent(replace(soft, objective=MIDDLE), weights, _STEPS)
+    return (1.0 - _WARM_START_SMOOTHING) * point.weights + _WARM_START_SMOOTHING / k
+
+
+def _smooth_local_optimum(context: SoftContext, rng: np.random.Generator) -> Floats:
+    n, k, objective = context.hard.size, context.n_groups, context.soft.objective
     labels = random_labels(n, k, rng, allow_empty=False)
-    way = [MIDDLE, soft.objective] if soft.objective.traps_poor_starts else [soft.objective]
+    objectives = [MIDDLE, objective] if objective.traps_poor_starts else [objective]
     found, _ = descend(
-        ingredients.problem, labels, k, way, rng.permutation(n), max_sweeps=ingredients.max_sweeps
+        context.problem, labels, k, objectives, rng.permutation(n), max_sweeps=context.max_sweeps
     )
-    return ingredients.settle(_softened(found[-1], k, _SOFTENED[1]))
+    return _smooth(found[-1], k, _LOCAL_OPTIMUM_SMOOTHING)
 
 
-def _softened(labels: Labels, n_groups: int, share: float) -> Floats:
-    """A deterministic map of which a share is spread evenly over all groups."""
+def _smooth(labels: Labels, n_groups: int, share: float) -> Floats:
+    """``(1 - share) W + share / k`` of the deterministic map W with these labels."""
     weights = np.full((labels.size, n_groups), share / n_groups)
     weights[np.arange(labels.size), labels] += 1.0 - share
     return weights

@@ -1,4 +1,1 @@
-"""Compiled parts of a step.
-
-Importing anything from here imports numba, so the rest of klump does it inside functions.
-"""
+"""Compiled parts of a step. Importing a module from here imports numba, so other modules do it inside functions."""

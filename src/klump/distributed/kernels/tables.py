@@ -1,6 +1,6 @@
-"""The arrays that the kernels of a step work on, bundled.
+"""Arguments of the kernels of a step, bundled.
 
-Masses are whole numbers of quanta: sums of them are exact, in whatever order and by whomever they are summed up.
+Masses are fixed-point numbers, int64 multiples of a quantum, so that sums are exact in any order.
 """
 
 from __future__ import annotations
@@ -14,53 +14,59 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Shorts = NDArray[np.int32]
 
-# Mass 1 is this many quanta, the largest power of two that leaves room for rounding up. What one quantum changes of
-# the cost, 1e-17 bits, is far below what a move must gain.
+# Quanta per unit of mass: the largest power of two with headroom in int64 for sums that are rounded up.
 ONE = 2.0**62
+# Mass of a quantum. It changes the cost by about 1e-17 bits, far below the least decrease per move.
 QUANTUM = 2.0**-62
+
+# Directions of transitions.
+OUT = 0
+IN = 1
 
 
 class Block(NamedTuple):
-    """Successive states with all that leads from them and to them.
+    """Rows and columns of J for consecutive states, in CSR and CSC format.
 
-    Where transitions lead to and come from is said by position in ``neighbours``, among which the block's own states
-    stand one after the other.
+    Indices are positions in ``neighbours``, where the block's own states are contiguous.
     """
 
-    neighbours: Ints  # (m,) numbers of the states that the block has to do with, in increasing order
-    own: Ints  # (1,) position of its first own state among them
-    out_indptr: Ints  # (size + 1,)
+    neighbours: Ints  # (m,) own states and all states with a transition to or from them, increasing
+    own: Ints  # (1,) position of the first own state in neighbours
+    out_indptr: Ints  # (size + 1,) row pointers
     out_indices: Shorts
     out_mass: Ints
-    in_indptr: Ints  # (size + 1,)
+    in_indptr: Ints  # (size + 1,) column pointers
     in_indices: Shorts
     in_mass: Ints
     mu: Ints  # (size,)
 
 
 class Groups(NamedTuple):
-    """Where a search stands, as far as the groups are concerned: what all blocks are told before a step."""
+    """Masses and sizes of the groups, broadcast to all blocks before a step."""
 
     flow: Ints  # (k, k) B
     nu: Ints  # (k,)
     size: Ints  # (k,) members
 
 
-class Prices(NamedTuple):
-    """The same in bits: what every state needs for its price, and no state changes."""
+class Terms(NamedTuple):
+    """B and nu as floats, and f of them, before any move."""
 
     mass: Floats  # (2, k, k) B transposed, and B: row z is the mass from each group to z, or from z to each group
-    f: Floats  # (2, k, k) f of it
+    f: Floats  # (2, k, k) f(mass)
     within: Floats  # (2, k) the diagonal of B, and f of it
-    nu: Floats  # (2, k) nu, and f of it
+    nu: Floats  # (2, k) nu, and f(nu)
 
 
 class Work(NamedTuple):
-    """Scratch space; masses are zero between states."""
+    """Scratch space; mass, listed and both are zero between states.
 
-    mass: Ints  # (2, k) from the state to each group, and from each group to it; itself left out
-    groups: Shorts  # (2, k) the groups that have some
-    met: NDArray[np.bool_]  # (2, k) whether they are on that list
-    extra: Floats  # (k,) both together, and the loop, in bits
-    line: Floats  # (2, k) a row or column of the own group without the state, and f of it
-    change: Floats  # (k,) of sum f(B), for each group that the state may join
+    The first axis of length 2 is the direction: OUT, from the state, or IN, to it.
+    """
+
+    mass: Ints  # (2, k) between the state and each group, self-transition excluded
+    groups: Shorts  # (2, k) list of the groups with a transition
+    listed: NDArray[np.bool_]  # (2, k) whether a group is on the list
+    both: Floats  # (k,) mass[OUT] + mass[IN] as float
+    home: Floats  # (2, k) row or column of B of the state's own group after the state has left, and f of it
+    change: Floats  # (k,) change of sum f(B) per group that the state may join
