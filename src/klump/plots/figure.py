@@ -27,21 +27,33 @@ _FORMATS = (".png", ".svg", ".pdf")
 
 def new_figure(width: float, height: float) -> Figure:
     """Make an empty figure, or say what is needed for one."""
+    return import_figure()(figsize=(width, height), layout="constrained")
+
+
+def import_figure() -> type[Figure]:
+    """Import matplotlib's ``Figure``; raise MissingPackageError if matplotlib is not installed."""
     try:
         figure: type[Figure] = import_module("matplotlib.figure").Figure
     except ImportError as error:
-        raise MissingPackageError("pictures need matplotlib: pip install 'klump[plots]'") from error
-    return figure(figsize=(width, height), layout="constrained")
+        raise MissingPackageError("pictures need matplotlib", remedy="pip install 'klump[plots]'") from error
+    return figure
+
+
+def finish(figure: Figure, path: str | PathLike[str] | None) -> Figure:
+    """Save a figure if a path is given, and return it: the end of every ``plot`` method."""
+    if path is not None:
+        save(figure, path)
+    return figure
 
 
 def save(figure: Figure, path: str | PathLike[str]) -> None:
     """Write a picture; the suffix of the path says in which format."""
     if Path(path).suffix.lower() not in _FORMATS:
-        raise InvalidArgumentError(f"path={str(path)!r} must end in .png, .svg or .pdf")
+        raise InvalidArgumentError("must end in .png, .svg or .pdf", argument="path", value=str(path))
     try:
         figure.savefig(path, dpi=160, facecolor="white")
     except OSError as error:
-        raise FileFormatError(f"{path}: cannot be written: {error.strerror or error}") from error
+        raise FileFormatError(f"cannot be written: {error.strerror or error}", file=str(path)) from error
 
 
 def cost_symbol(beta: float | None, gamma: float) -> str:
