@@ -29,4 +29,4 @@ def test_ctrl_c_on_a_terminal(chain_file, chain):
     assert process.returncode == 130
     assert found["interrupted"] is True
     assert sorted(set(found["labels"])) == [0, 1, 2]
-    assert b"interrupted: this is the best found so far" in rest
+    assert b"interrupted: this is what was found so far" in rest

@@ -1,4 +1,4 @@
-"""How commands are found, and how they fail: with one line and an exit status."""
+"""Loading of commands, and their errors: one line on standard error and an exit status."""
 
 from __future__ import annotations
 
@@ -8,25 +8,28 @@ from typing import Any, cast
 
 import click
 
-from klump.errors import UNSET, KlumpError, Symbol
+from klump.errors import UNSET, KlumpError, MissingPackageError, Symbol
 
-# One module each, with a function `command`, in the order in which help lists them.
+# Commands in the order of the help text; each is a module with a function `command`.
 COMMANDS = ("info", "aggregate", "path", "grid", "score", "compare", "convert", "reproduce")
 
-INTERRUPTED = 130  # what shells report for a program that Ctrl-C ended
+# Exit status of an interrupted command: 128 + SIGINT, as shells report it.
+INTERRUPTED = 130
+# Key in the context's `meta`: the result is on standard output, which must not get a second JSON document.
+RESULT_PRINTED = "klump.result_printed"
 
-# Options that are not called like the argument.
+# Options whose name is not the argument's.
 _OPTIONS = {"n_states": "-k", "random_state": "--seed", "n_jobs": "--jobs"}
-# Arguments that messages of a single text mention.
+# Arguments that errors without the field `argument` mention in their text.
 _MENTIONED = "normalize|restrict|restart|initial|n_states|beta|betas|method|n_init|random_state|n_jobs"
 _ARGUMENT = re.compile(rf"\b({_MENTIONED})=('[^']*'|\[[^]]*\]|[\w.+-]*\w|)")
 
 
 class LazyGroup(click.Group):
-    """A group that imports a command when it is asked for."""
+    """A command group that imports a command when it is run."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Name the commands in the order in which they are used."""
+        """Return the names of the commands in the order of the help text."""
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
@@ -36,7 +39,7 @@ class LazyGroup(click.Group):
         return cast(click.Command, import_module(f"klump.cli.{cmd_name}").command)
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run a command; Ctrl-C has an exit status of its own."""
+        """Run a command; on Ctrl-C without a result, exit with status 130."""
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt:
@@ -45,35 +48,63 @@ class LazyGroup(click.Group):
 
 
 class PlainCommand(click.Command):
-    """A command whose errors are one line."""
+    """A command whose errors are one line on standard error."""
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command; bad data ends it with status 1."""
+        """Run the command; on a KlumpError or without memory, exit with status 1.
+
+        With ``--json`` a KlumpError is printed on standard output as well, as a JSON document, unless the result
+        was printed before (saving it failed): standard output has one document.
+        """
         try:
             return super().invoke(ctx)
         except KlumpError as error:
+            self.set_file(error, ctx)
+            if ctx.params.get("as_json") and not ctx.meta.get(RESULT_PRINTED):
+                from klump.cli.records import format_json
+
+                click.echo(format_json({"schema": "klump/error/1", "error": error.to_dict()}))
             message = error.render(spell_as_option)
+            # A missing package concerns no file.
+            if not isinstance(error, MissingPackageError):
+                message = self.translate(message, ctx)
         except MemoryError:
-            message = "there is not enough memory for this chain"
-        click.echo(f"klump: error: {self.explained(message, ctx)}", err=True)
+            message = self.translate("there is not enough memory for this chain", ctx)
+        click.echo(f"klump: error: {message}", err=True)
         return ctx.exit(1)
 
-    def explained(self, message: str, ctx: click.Context) -> str:
-        """Put a message of the library in words of the command line."""
+    def set_file(self, error: KlumpError, ctx: click.Context) -> None:
+        """Set the file of an error that has none."""
+
+    def translate(self, message: str, ctx: click.Context) -> str:
+        """Replace arguments of Python by options of the command line."""
         return message
 
 
 class ChainCommand(PlainCommand):
-    """A command on a file, whose errors name the file."""
+    """A command that reads a chain from a file, and whose errors name the file."""
 
-    def explained(self, message: str, ctx: click.Context) -> str:
-        """Name the file, and options instead of arguments."""
-        files = (ctx.params.get(name) for name in ("file", "labels", "initial_labels", "output"))
-        return about_file(message, [path for path in files if path is not None])
+    def set_file(self, error: KlumpError, ctx: click.Context) -> None:
+        """Set the file with the chain, unless the error names a file or concerns none."""
+        if error.file is not None or isinstance(error, MissingPackageError):
+            return
+        message = str(error)
+        if not any(message.startswith(f"{path}: ") for path in _files(ctx)):
+            error.file = _files(ctx)[0]
+
+    def translate(self, message: str, ctx: click.Context) -> str:
+        """Prefix the file, and replace arguments of Python by options."""
+        return about_file(message, _files(ctx))
+
+
+def _files(ctx: click.Context) -> list[str]:
+    """Return the files that the command line names, the chain's first."""
+    names = ("file", "labels", "initial_labels", "output")
+    return [ctx.params[name] for name in names if ctx.params.get(name) is not None]
 
 
 def about_file(message: str, paths: list[str]) -> str:
-    """Name the file that an error is about, and spell arguments of Python as options.
+    """Prefix a message with its file, and replace arguments of Python by options.
 
     >>> about_file("chain.csv: pass normalize=True", ["chain.csv"])
     'chain.csv: pass --normalize'
@@ -97,7 +128,7 @@ def _as_option(argument: re.Match[str]) -> str:
 
 
 def spell_as_option(argument: str, value: Any) -> str:
-    """Write an argument and its value as an option of the command line.
+    """Format an argument and its value as an option of the command line.
 
     >>> spell_as_option("n_states", 4), spell_as_option("allow_empty", True), spell_as_option("restart", Symbol("p"))
     ('-k 4', '--allow-empty', '--restart P')
