@@ -14,7 +14,7 @@ pty = pytest.importorskip("pty")
 def test_ctrl_c_on_a_terminal(chain_file, chain):
     screen, terminal = pty.openpty()
     command = [sys.executable, "-m", "klump", "aggregate", "chain.csv", "--normalize", "-k", "3", "--json"]
-    # More restarts than anybody will wait for.
+    # More restarts than finish before the signal.
     command += ["--method", "sequential", "--n-init", "1000000"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=terminal) as process:
         os.close(terminal)

@@ -14,6 +14,7 @@ from klump.cli.options import (
     beta_option,
     chain_options,
     gamma_option,
+    method_option,
     n_states_option,
     output_option,
     printing_options,
@@ -25,13 +26,6 @@ from klump.search.registry import METHODS, names_of
 
 if TYPE_CHECKING:
     from klump.aggregation import Aggregation
-
-
-def _check_method(ctx: click.Context, param: click.Parameter, value: str) -> str:
-    # A callback instead of click.Choice, whose metavar would repeat the list of methods in the help text.
-    if value not in METHODS:
-        raise click.BadParameter(f"{value!r} is not one of {', '.join(METHODS)}")
-    return value
 
 
 def _check_n_states(n_states: int | None, method: str) -> None:
@@ -87,15 +81,9 @@ def _rename_initial(path: str | None) -> Iterator[None]:
 @n_states_option(required=False)
 @beta_option()
 @gamma_option
-@click.option(
-    "--method",
-    default="auto",
-    show_default=True,
-    metavar="M",
-    callback=_check_method,
-    help="Search method: "
-    + "; ".join(f"{name} ({traits.summary})" for name, traits in METHODS.items())
-    + ".",
+@method_option(
+    METHODS,
+    "Search method: " + "; ".join(f"{name} ({traits.summary})" for name, traits in METHODS.items()) + ".",
 )
 @click.option(
     "--initial-labels",

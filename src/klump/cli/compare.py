@@ -13,6 +13,7 @@ from klump.cli.inputs import ChainInput
 from klump.cli.options import (
     beta_option,
     chain_options,
+    check_name,
     gamma_option,
     n_states_option,
     output_option,
@@ -28,11 +29,7 @@ if TYPE_CHECKING:
 
 
 def _parse_names(value: str, known: Collection[str]) -> list[str]:
-    names = [name.strip() for name in value.split(",")]
-    unknown = [name for name in names if name not in known]
-    if unknown:
-        raise click.BadParameter(f"{unknown[0]!r} is not one of {', '.join(known)}")
-    return names
+    return [check_name(name.strip(), known) for name in value.split(",")]
 
 
 def _parse_methods(ctx: click.Context, param: click.Parameter, value: str | None) -> list[str] | None:

@@ -14,6 +14,7 @@ from klump.cli.options import (
     beta_option,
     chain_options,
     gamma_option,
+    method_option,
     output_option,
     printing_options,
     search_options,
@@ -55,14 +56,6 @@ def _parse_n_states(ctx: click.Context, param: click.Parameter, value: str | Non
     return numbers
 
 
-def _check_method(ctx: click.Context, param: click.Parameter, value: str) -> str:
-    # A callback instead of click.Choice, whose metavar would repeat the list of methods in the help text.
-    known = names_of(lambda method: not method.finds_number)
-    if value not in known:
-        raise click.BadParameter(f"{value!r} is not one of {', '.join(known)}")
-    return value
-
-
 @click.command("grid", cls=ChainCommand)
 @chain_options
 @click.option(
@@ -75,13 +68,8 @@ def _check_method(ctx: click.Context, param: click.Parameter, value: str) -> str
 )
 @beta_option("betas", multiple=True)
 @gamma_option
-@click.option(
-    "--method",
-    default="auto",
-    show_default=True,
-    metavar="M",
-    callback=_check_method,
-    help="Search method, as for aggregate, except exact.",
+@method_option(
+    names_of(lambda method: not method.finds_number), "Search method, as for aggregate, except exact."
 )
 @search_options
 @output_option(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from functools import wraps
 from pathlib import Path
 from typing import Any
@@ -190,6 +190,23 @@ def search_options(function: Function) -> Function:
 def printing_options(function: Function) -> Function:
     """Add --json and --quiet."""
     return _add(_PRINTING, function)
+
+
+def method_option(names: Collection[str], help: str) -> Callable[[Function], Function]:
+    """Add --method, one of the names."""
+
+    # A callback instead of click.Choice, whose metavar would repeat the list of methods in the help text.
+    def check(ctx: click.Context, param: click.Parameter, value: str) -> str:
+        return check_name(value, names)
+
+    return click.option("--method", default="auto", show_default=True, metavar="M", callback=check, help=help)
+
+
+def check_name(name: str, known: Collection[str]) -> str:
+    """Return a name that is known; raise BadParameter for another."""
+    if name not in known:
+        raise click.BadParameter(f"{name!r} is not one of {', '.join(known)}")
+    return name
 
 
 def n_states_option(*, required: bool = True) -> Callable[[Function], Function]:

@@ -179,7 +179,7 @@ def _own(name: str) -> Contestant:
         return replace(found, gamma=task.gamma)
 
     def search(task: Task, watch: Stopwatch) -> Aggregation:
-        _warm_up(ask, task)
+        _rehearse(ask, task)
         with watch.running():
             return ask(task)
 
@@ -193,7 +193,7 @@ def _outside(name: str, tool: Tool) -> Contestant:
         # Two blocks, because importing or running the tool may reset the warning filters.
         with _silence():
             module = tool.load(task)
-            _warm_up(partial(tool.labels, module), task)
+            _rehearse(partial(tool.labels, module), task)
         with _silence(), watch.running():
             labels = tool.labels(module, task)
         mapping = from_labels(labels, int(labels.max()) + 1)
@@ -212,7 +212,7 @@ def _outside(name: str, tool: Tool) -> Contestant:
     return Contestant(name, "outside", tool.package, version, search)
 
 
-def _warm_up(ask: Callable[[Task], Any], task: Task) -> None:
+def _rehearse(ask: Callable[[Task], Any], task: Task) -> None:
     """Warm-up: run a method on a small chain, so that its run time includes no imports and no compilation."""
     try:
         answer = ask(replace(task, chain=_small_chain(sparse=task.chain.is_sparse), n_groups=3, n_init=2))
