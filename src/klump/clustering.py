@@ -55,10 +55,7 @@ class RelaxationCurve:
         """
         from klump import plots
 
-        figure = plots.relaxation(self)
-        if path is not None:
-            plots.save(figure, path)
-        return figure
+        return plots.finish(plots.relaxation(self), path)
 
     def __repr__(self) -> str:
         first, last = self.information[[0, -1]]

@@ -25,7 +25,8 @@ def test_json_is_the_aggregation(klump_cli, chain_file, chain):
     assert found["schema"] == "klump/aggregation/1"
     assert found["input"]["n_states"] == 8
     assert found["input"]["normalize"] is True
-    assert (found["seed"], found["beta"], found["n_states"]) == (3, 0.8, 2)
+    assert (found["seed"], found["beta"], found["n_groups"]) == (3, 0.8, 2)
+    assert found["n_states"] == found["n_groups"]  # the old name, kept for one version
     assert found["method"] == agg.method
     assert found["states"] == list(chain.states)
     assert found["labels"] == agg.labels.tolist()
@@ -121,7 +122,7 @@ def test_quiet(klump_cli, chain_file):
 def ctrl_c(monkeypatch):
     """Press Ctrl-C when the search has reported for the first time."""
 
-    def press(self, done, total, best_cost):
+    def press(self, name, done, total, best_cost=None):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(SearchProgress, "update", press)
@@ -130,7 +131,7 @@ def ctrl_c(monkeypatch):
 def test_interrupted_search_gives_the_best_so_far(klump_cli, chain_file, ctrl_c):
     result = klump_cli(f"{RUN} --json -o result.npz", status=130)
     assert strict_json(result.stdout)["interrupted"] is True
-    assert result.stderr.endswith("klump: interrupted: this is the best found so far\n")
+    assert result.stderr.endswith("klump: interrupted: this is what was found so far\n")
     assert len(klump.load("result.npz").labels) == 8
 
 
@@ -148,13 +149,15 @@ def test_path(klump_cli, chain_file, chain):
     found = strict_json(klump_cli(f"{PATH} --betas 1,0.5,0 --json").stdout)
     assert found["schema"] == "klump/path/1"
     assert found["betas"] == [1, 0.5, 0]
+    assert found["n_groups"] == found["n_states"] == 2
     path = klump.beta_path(chain, 2, betas=[1, 0.5, 0], n_init=3)
     for record, agg in zip(found["aggregations"], path, strict=True):
         assert record["labels"] == agg.labels.tolist()
         assert record["beta"] == agg.beta
+        assert record["n_groups"] == record["n_states"] == agg.n_states
         assert record["cost"] == pytest.approx(agg.cost, abs=1e-12)
     lines = klump_cli(f"{PATH} --betas 1,0.5,0").stdout.splitlines()
-    assert lines[1] == "2 groups for each beta (seed 0); costs in bits"
+    assert lines[1] == "2 groups per beta (seed 0); costs in bits"
     assert lines[3].split() == ["beta", "cost", "lumpability", "predictability", "kept", "epsilon"]
     assert [line.split()[0] for line in lines[4:]] == ["1", "0.5", "0"]
 
@@ -201,7 +204,7 @@ def test_the_published_algorithms(klump_cli, chain_file, chain):
     assert (found["step"], found["max_sweeps"], found["allow_empty"]) == (0.25, 2, True)
     assert [each["n_states"] for each in found["aggregations"]] == [4, 4, 3]
     printed = klump_cli(f"path chain.csv {options} --betas 1,0.5,0".replace("--json", "")).stdout.splitlines()
-    assert printed[1] == "3 to 4 groups for each beta (seed 0); costs in bits"
+    assert printed[1] == "3 to 4 groups per beta (seed 0); costs in bits"
     assert printed[3].split()[:2] == ["beta", "groups"]
     assert [line.split()[:2] for line in printed[4:]] == [["1", "4"], ["0.5", "4"], ["0", "3"]]
 
@@ -216,9 +219,12 @@ def test_a_start_with_fewer_groups_needs_allow_empty(klump_cli, chain_file):
 
 
 def test_options_that_do_not_fit_the_method(klump_cli, chain_file):
-    assert "--allow-empty is for --method sequential" in klump_cli(f"{RUN} --allow-empty", status=2).stderr
+    assert (
+        "--allow-empty does not apply to --method auto, only to --method sequential"
+        in klump_cli(f"{RUN} --allow-empty", status=2).stderr
+    )
     refused = f"{RUN} --method deterministic-annealing --gamma 0.1"
-    assert "--gamma is not for --method deterministic-annealing" in klump_cli(refused, status=2).stderr
+    assert "--gamma does not apply to --method deterministic-annealing" in klump_cli(refused, status=2).stderr
     for option in ("--gamma -1", "--gamma inf", "--gamma nan", "--step 0", "--max-sweeps 0"):
         klump_cli(f"{RUN} {option}", status=2)
 

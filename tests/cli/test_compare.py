@@ -2,6 +2,7 @@
 
 import csv
 import json
+import sys
 
 import numpy as np
 import pytest
@@ -58,7 +59,9 @@ def test_json_is_the_comparison(klump_cli, chain_file, chain):
     assert found["schema"] == "klump/comparison/1"
     assert found["states"] == list(chain.states)
     assert found["input"]["normalize"] is True
-    assert (found["seed"], found["beta"], found["n_states"], found["n_init"]) == (3, 0.8, 2, 3)
+    assert (found["seed"], found["beta"], found["n_groups"], found["n_init"]) == (3, 0.8, 2, 3)
+    assert found["n_states"] == found["n_groups"]  # the old name, kept for one version
+    assert found["input"]["n_states"] == 8
     assert [row["name"] for row in found["rows"]][-2:] == ["many", "broken"]
     assert found["not_installed"] == ["lost"]
     found, expected = without_seconds(found), without_seconds(compared)
@@ -68,7 +71,7 @@ def test_json_is_the_comparison(klump_cli, chain_file, chain):
 def test_same_keys_as_aggregate(klump_cli, chain_file):
     row = strict_json(klump_cli(f"{RUN} --json").stdout)["rows"][0]
     alone = strict_json(klump_cli("aggregate chain.csv --normalize -k 2 --n-init 3 --json").stdout)
-    for key in ("n_states", "labels", "costs", "cost", "bisimulation", "interrupted"):
+    for key in ("n_groups", "n_states", "labels", "costs", "cost", "bisimulation", "interrupted"):
         assert row[key] == alone[key]
 
 
@@ -133,10 +136,11 @@ def test_saved_picture(klump_cli, chain_file, suffix, start):
 
 
 def test_no_picture_without_matplotlib(klump_cli, chain_file, monkeypatch):
-    monkeypatch.setattr("klump.cli.compare.find_spec", lambda name: None)
-    result = klump_cli(f"{RUN} -o picture.png", status=1)
-    assert result.stderr == "klump: error: pictures need matplotlib: pip install 'klump[plots]'\n"
-    assert result.stdout == ""
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    for run in (RUN, "grid chain.csv --normalize"):
+        result = klump_cli(f"{run} -o picture.png", status=1)
+        assert result.stderr == "klump: error: pictures need matplotlib; pip install 'klump[plots]'\n"
+        assert result.stdout == ""
 
 
 def test_cannot_be_written(klump_cli, chain_file, tmp_path):
@@ -168,7 +172,7 @@ def test_bad_data(klump_cli, chain_file):
 
 
 def test_interrupted_comparison_shows_what_is_finished(klump_cli, chain_file, monkeypatch):
-    def press(self, name, done, total):
+    def press(self, name, done, total, best_cost=None):
         if name == "noisy":
             raise KeyboardInterrupt
 
@@ -178,7 +182,7 @@ def test_interrupted_comparison_shows_what_is_finished(klump_cli, chain_file, mo
     assert [row["name"] for row in found["rows"]] == ["auto", "sequential"]
     assert found["not_run"] == ["noisy", "many", "broken"]
     assert found["interrupted"] is True
-    assert result.stderr.endswith("klump: interrupted: this is what was finished so far\n")
+    assert result.stderr.endswith("klump: interrupted: this is what was found so far\n")
     with open("table.csv", encoding="utf-8") as stream:
         assert len(stream.readlines()) == 3
 
@@ -199,7 +203,7 @@ def test_when_every_method_fails_so_does_the_comparison(klump_cli, chain_file, m
     monkeypatch.setenv("COLUMNS", "120")
     run = "compare chain.csv --normalize -k 2 --methods agglomerative --outside broken -o table.csv"
     result = klump_cli(f"{run} --quiet", status=1)
-    assert result.stderr == "klump: error: every method failed; the rows say why\n"
+    assert result.stderr == "klump: error: every method failed; the rows have the reasons\n"
     # A comparison has no labels to start from, so there is nothing to advise.
     assert "agglomerative  merging 8 groups one by one would take 0.0 GB\n" in result.stdout
     assert len(strict_json(klump_cli(f"{run} --json", status=1).stdout)["rows"]) == 2
@@ -210,7 +214,7 @@ def test_when_every_method_fails_so_does_the_comparison(klump_cli, chain_file, m
 def test_tools_that_are_asked_for_must_be_there(klump_cli, chain_file):
     result = klump_cli(f"{RUN} --outside noisy,lost", status=1)
     assert result.stderr == (
-        "klump: error: --outside lost needs lost, which is not installed: pip install lost\n"
+        "klump: error: --outside lost needs lost, which is not installed; pip install lost\n"
     )
     assert result.stdout == ""
 
@@ -229,7 +233,7 @@ def test_progress_on_a_terminal_names_the_method():
     from rich.console import Console
 
     terminal = Console(file=io.StringIO(), force_terminal=True, width=100)
-    with ComparisonProgress(quiet=False, patience=0.0, console=terminal) as progress:
+    with ComparisonProgress(quiet=False, delay=0.0, console=terminal) as progress:
         progress._timer.join()
         progress.update("auto", 0, 2)
         progress.update("sib", 1, 2)
@@ -239,11 +243,11 @@ def test_progress_on_a_terminal_names_the_method():
 
 
 def test_progress_where_there_is_no_terminal(capsys):
-    with ComparisonProgress(quiet=False, patience=0.0) as progress:
+    with ComparisonProgress(quiet=False, delay=0.0) as progress:
         progress.update("auto", 0, 2)
         progress.update("sib", 1, 2)
     lines = capsys.readouterr().err.splitlines()
     assert [line.split(" done in ")[0] for line in lines] == ["klump: auto:", "klump: sib:"]
-    with ComparisonProgress(quiet=False, patience=1000.0) as progress:
+    with ComparisonProgress(quiet=False, delay=1000.0) as progress:
         progress.update("auto", 0, 1)
     assert capsys.readouterr().err == ""

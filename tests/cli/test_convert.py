@@ -18,7 +18,7 @@ def test_convert(klump_cli, chain_file, chain, output):
     assert np.array_equal(back.transition_matrix.toarray(), chain.transition_matrix.toarray())
     assert back.states == (tuple(range(8)) if output == "b.mtx" else chain.states)
     result = klump_cli(f"convert chain.csv {output} --normalize")
-    assert result.stderr == f"klump: saved {output}, in place of what was there\n"
+    assert result.stderr == f"klump: replaced {output}\n"
     assert klump_cli(f"convert chain.csv {output} --normalize --quiet").stderr == ""
 
 
@@ -87,8 +87,8 @@ def test_ways_out(klump_cli, tmp_path, monkeypatch):
         ("a.foo", "OUT: the suffix '.foo' is not known"),
         ("nowhere/a.npz", "OUT: there is no folder 'nowhere'"),
         ("a.csv --mmap", "--mmap writes a folder, but OUT ends in .csv"),
-        ("a.npz --stationary", "--stationary is for mapped folders"),
-        ("a.npz --initial x", "--initial says where a restart leads"),
+        ("a.npz --stationary", "--stationary needs a mapped folder"),
+        ("a.npz --initial x", "--initial is the initial state of --restart"),
         ("", "Missing argument 'OUT'"),
     ],
 )

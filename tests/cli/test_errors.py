@@ -1,5 +1,7 @@
 """One line on stderr, the right exit status, and never a traceback."""
 
+import json
+
 import pytest
 from click.testing import CliRunner
 
@@ -76,10 +78,10 @@ def test_bad_data(files, arguments, message):
         ("aggregate good.csv -k 2 --method magic", "'magic' is not one of "),
         ("aggregate good.csv -k 2 -o out.xlsx", "'out.xlsx' must end in .npz, .csv or .json"),
         ("aggregate good.csv -k 2 -o nowhere/out.npz", "there is no folder 'nowhere'"),
-        ("aggregate good.csv -k 2 --jobs 0", "0 processors cannot search"),
+        ("aggregate good.csv -k 2 --jobs 0", "0 is not a number of workers"),
         ("path good.csv -k 2 --betas 1,x", "'1,x' is not a list of numbers"),
         ("path good.csv -k 2 --betas 1,2", "2 is not between 0 and 1"),
-        ("info good.csv --initial a", "--initial says where a restart leads"),
+        ("info good.csv --initial a", "--initial is the initial state of --restart; pass --restart"),
         ("info good.csv --restart 0", "0.0 is not in the range"),
         ("info good.csv --restrict all", "'all' is not"),
     ],
@@ -100,3 +102,68 @@ def test_interrupt_before_there_is_a_result(files, monkeypatch):
 
     monkeypatch.setattr("klump.files.read_chain", press_ctrl_c)
     assert error_of(["info", "good.csv"], 130) == "klump: interrupted\n"
+
+
+def error_document(arguments):
+    """Run a command that fails with --json: the JSON document, and the line on standard error."""
+    result = CliRunner().invoke(main, [*arguments.split(), "--json"])
+    assert result.exit_code == 1, result.output
+    return json.loads(result.stdout), result.stderr
+
+
+def test_json_has_the_error_as_data(files):
+    found, line = error_document("aggregate good.csv -k 4")
+    assert found["schema"] == "klump/error/1"
+    error = found["error"]
+    assert (error["error"], error["file"]) == ("InvalidArgumentError", "good.csv")
+    assert (error["argument"], error["value"]) == ("n_states", "4")
+    assert error["problem"].startswith("must lie between 1 and ")
+    # Standard error has the same line as without --json.
+    assert line == error_of(["aggregate", "good.csv", "-k", "4"], 1)
+
+
+@pytest.mark.parametrize(
+    ("labels", "problem", "remedy"),
+    [
+        ("short.txt", "2 labels, but the chain has 3 states", None),
+        ("missing.txt", "cannot be read: No such file or directory", None),
+        ("text.npz", "this is not an .npz archive; give a file that Aggregation.save wrote", None),
+        ("binary.txt", "not UTF-8 text", "check the suffix"),
+    ],
+)
+def test_json_names_the_file_of_the_labels(files, tmp_path, labels, problem, remedy):
+    (tmp_path / "binary.txt").write_bytes(b"\xff\xfe")
+    found, line = error_document(f"score good.csv {labels}")
+    error = found["error"]
+    assert (error["file"], error["problem"], error["remedy"]) == (labels, problem, remedy)
+    assert line == f"klump: error: {labels}: {problem}{f'; {remedy}' if remedy else ''}\n"
+
+
+def test_json_of_a_missing_package_names_no_file(files):
+    from klump.comparison.outside import OUTSIDE, Tool
+
+    OUTSIDE["lost"] = Tool("lost", "a_module_that_nobody_has", lambda *_: None)
+    try:
+        found, line = error_document("compare good.csv -k 2 --outside lost")
+    finally:
+        del OUTSIDE["lost"]
+    assert found["error"]["error"] == "MissingPackageError"
+    assert (found["error"]["file"], found["error"]["remedy"]) == (None, "pip install lost")
+    assert line == "klump: error: --outside lost needs lost, which is not installed; pip install lost\n"
+
+
+def test_standard_output_has_one_document_if_saving_fails(files, tmp_path):
+    (tmp_path / "folder.csv").mkdir()
+    found, line = error_document("aggregate good.csv -k 2 --n-init 1 -o folder.csv")
+    assert found["schema"] == "klump/aggregation/1"
+    assert line.endswith("klump: error: folder.csv: cannot be written: Is a directory\n")
+
+
+def test_soft_maps_have_no_horizon_from_any_start(files, tmp_path):
+    (tmp_path / "soft.csv").write_text("state,group,share_0,share_1\na,0,0.5,0.5\nb,0,1,0\nc,1,0,1\n")
+    found, line = error_document("score good.csv soft.csv --horizon 3")
+    assert found["error"]["argument"] == "horizon"
+    assert line == (
+        "klump: error: soft.csv: --horizon 3 needs a partition for the bound from any start, and the map is soft; "
+        "pass --guarantees for the bound from a stationary start\n"
+    )

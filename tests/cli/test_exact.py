@@ -87,7 +87,7 @@ def test_a_start_for_other_methods(klump_cli, chain_file, chain):
 @pytest.mark.parametrize(
     ("arguments", "status", "message"),
     [
-        ("-k 3", 2, "-k is not for --method exact"),
+        ("-k 3", 2, "-k does not apply to --method exact"),
         ("--tolerance 2", 2, "--tolerance"),
         ("--initial-labels missing.csv", 1, "missing.csv: cannot be read"),
         ("--initial-labels short.txt", 1, "short.txt: 1 label, but the chain has 13 states"),
@@ -139,7 +139,7 @@ def test_json_says_all_that_is_needed_to_repeat_it(klump_cli, die):
 
 def test_only_exact_has_a_tolerance(klump_cli, die):
     error = klump_cli("aggregate die.csv -k 2 --tolerance 1e-3", status=2).stderr
-    assert "--tolerance is not for --method auto" in error
+    assert "--tolerance does not apply to --method auto, only to --method exact" in error
     with pytest.raises(
         klump.errors.InvalidArgumentError, match=r"tolerance=0\.001 is not for method='auto'.*exact"
     ):

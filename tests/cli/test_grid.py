@@ -25,6 +25,8 @@ def test_json_is_the_grid(klump_cli, chain_file, chain, grid):
     assert found["input"]["n_states"] == 8
     expected = grid.to_dict()
     assert {name: found[name] for name in expected} == json.loads(json.dumps(expected))
+    assert found["n_groups"] == found["n_states"] == [2, 3, 5]
+    assert [cell["n_groups"] for cell in found["cells"]] == [cell["n_states"] for cell in found["cells"]]
 
 
 def test_jobs_change_nothing(klump_cli, chain_file):
@@ -75,7 +77,7 @@ def test_saved(klump_cli, chain_file, grid, suffix):
 
 
 def test_interrupted(klump_cli, chain_file, monkeypatch):
-    def press(self, name, done, total):
+    def press(self, name, done, total, best_cost=None):
         if done == 2:
             raise KeyboardInterrupt
 
@@ -85,15 +87,15 @@ def test_interrupted(klump_cli, chain_file, monkeypatch):
     assert result.stderr == ""
     result = klump_cli(f"{RUN} --json", status=130)
     assert len(json.loads(result.stdout)["cells"]) == 2
-    assert result.stderr == "klump: interrupted: this is what was finished so far\n"
+    assert result.stderr == "klump: interrupted: this is what was found so far\n"
 
 
 @pytest.mark.parametrize(
     ("arguments", "status", "message"),
     [
-        ("-k 4..2", 2, "'4..2' must go up, from 1 or more"),
-        ("-k 0..2", 2, "'0..2' must go up, from 1 or more"),
-        ("-k 2..99999999999", 2, "must go up, from 1 or more to 1,000,000 or less"),
+        ("-k 4..2", 2, "'4..2' must ascend, from 1 or more"),
+        ("-k 0..2", 2, "'0..2' must ascend, from 1 or more"),
+        ("-k 2..99999999999", 2, "must ascend, from 1 or more to 1,000,000 or less"),
         ("-k two", 2, "'two' is not a list of numbers of groups like 2..10 or 2,4,8"),
         ("-k 2,", 2, "'2,' is not a list of numbers of groups"),
         ("--method exact", 2, "'exact' is not one of auto, sequential"),
@@ -110,5 +112,5 @@ def test_errors(klump_cli, chain_file, arguments, status, message):
 
 def test_help_says_how_it_differs_from_path(klump_cli):
     words = " ".join(klump_cli("grid --help").stdout.split())
-    assert "Each number of groups and each beta is searched by itself, as klump aggregate would" in words
-    assert "klump path has one number of groups, and follows one annealing run" in words
+    assert "Each cell, a number of groups and a beta, is an independent run of klump aggregate" in words
+    assert "klump path has one number of groups, and one annealing run for all values of beta" in words

@@ -13,11 +13,11 @@ def test_irreducible_chain(klump_cli, chain_file, chain):
     assert lines[0] == "chain.csv"
     facts = {line[:14].strip(): line[14:] for line in lines[1:]}
     assert facts["states"] == "8"
-    assert facts["transitions"] == "64, 8.0 from each state; stored sparse"
+    assert facts["transitions"] == "64, 8.0 per state; stored sparse"
     assert facts["irreducible"] == "yes, aperiodic"
     assert facts["reversible"] == "no"
-    assert facts["entropy rate"] == f"{chain.entropy_rate:.4f} bits, H(X2|X1)"
-    assert facts["redundancy"] == f"{chain.redundancy_rate:.4f} bits, I(X1;X2)"
+    assert facts["entropy rate"] == f"{chain.entropy_rate:.4f} bits per step, H(X2|X1)"
+    assert facts["redundancy"] == f"{chain.redundancy_rate:.4f} bits per step, I(X1;X2)"
     assert facts["stationary"].startswith(f"from {chain.stationary_distribution.min():.3g} (")
 
 
@@ -64,8 +64,8 @@ def test_reducible_chain_is_described(klump_cli, absorbing):
         "  closed      2 states: x y",
         "  absorbing   1 state: done",
         "  transient   2 states: start work",
-        "ways out      --restrict largest           keep the largest closed class, 2 states",
-        "              --restart P --initial STATE  return there with probability P at every step",
+        "remedies      --restrict largest           keep the largest closed class, 2 states",
+        "              --restart P --initial STATE  return to STATE with probability P at every step",
     ]
     found = json.loads(klump_cli("info model.csv --json").stdout)
     assert found["irreducible"] is False

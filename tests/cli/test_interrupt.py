@@ -14,7 +14,7 @@ pty = pytest.importorskip("pty")
 def test_ctrl_c_on_a_terminal(chain_file, chain):
     screen, terminal = pty.openpty()
     command = [sys.executable, "-m", "klump", "aggregate", "chain.csv", "--normalize", "-k", "3", "--json"]
-    # More restarts than anybody will wait for.
+    # More restarts than finish before the signal.
     command += ["--method", "sequential", "--n-init", "1000000"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=terminal) as process:
         os.close(terminal)
@@ -29,4 +29,4 @@ def test_ctrl_c_on_a_terminal(chain_file, chain):
     assert process.returncode == 130
     assert found["interrupted"] is True
     assert sorted(set(found["labels"])) == [0, 1, 2]
-    assert b"interrupted: this is the best found so far" in rest
+    assert b"interrupted: this is what was found so far" in rest

@@ -64,7 +64,7 @@ def test_names_of_a_restricted_chain(tmp_path):
         ("labels.json", b'{"clusters": []}', "expected a list of labels, or an object with the key labels"),
         ("labels.json", b"[[0], [1], [1], [0]]", "expected a list of labels"),
         ("labels.json", b"[0, 1, null, 1]", "label 3 is empty"),
-        ("labels.json", b'{"labels": [0], "states": []}', "it has 0 states, but 1 label$"),
+        ("labels.json", b'{"labels": [0], "states": []}', "the JSON document has 0 states, but 1 label$"),
         ("labels.csv", b"", "line 1: the header must have the columns state and group"),
         ("labels.csv", b"a,0\nb,1\n", "line 1: the header must have the columns state and group"),
         ("labels.csv", b"state,group\na,0\na,1\n", "the state 'a' is given twice"),
@@ -88,7 +88,7 @@ def test_wrong_files(tmp_path, name, content, message):
 
 def test_pickle_is_refused(tmp_path):
     np.save(tmp_path / "labels.npy", np.array([{}, 1, 2, 3], dtype=object))
-    with pytest.raises(FileFormatError, match=r"not a .npy array of numbers or text"):
+    with pytest.raises(FileFormatError, match=r"not a .npy array of numbers or strings"):
         read_labels(str(tmp_path / "labels.npy"), CHAIN)
 
 

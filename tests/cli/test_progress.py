@@ -15,10 +15,10 @@ def terminal():
 
 
 def test_bar_shows_the_best_cost(terminal):
-    with SearchProgress(quiet=False, patience=0.0, console=terminal) as progress:
-        progress.update(1, 4, 0.5)
+    with SearchProgress(quiet=False, delay=0.0, console=terminal) as progress:
+        progress.update("searching", 1, 4, 0.5)
         progress._timer.join()
-        progress.update(2, 4, 0.25)
+        progress.update("searching", 2, 4, 0.25)
     output = terminal.file.getvalue()
     assert "searching" in output
     assert "best cost 0.250000" in output
@@ -26,55 +26,55 @@ def test_bar_shows_the_best_cost(terminal):
 
 
 def test_no_bar_for_quick_work(terminal):
-    with SearchProgress(quiet=False, patience=1000.0, console=terminal) as progress:
-        progress.update(4, 4, 0.5)
+    with SearchProgress(quiet=False, delay=1000.0, console=terminal) as progress:
+        progress.update("searching", 4, 4, 0.5)
     assert terminal.file.getvalue() == ""
 
 
 def test_quiet(terminal, capsys):
-    with SearchProgress(quiet=True, patience=0.0, console=terminal) as progress:
-        progress.update(4, 4, 0.5)
+    with SearchProgress(quiet=True, delay=0.0, console=terminal) as progress:
+        progress.update("searching", 4, 4, 0.5)
         progress.say("hello")
     assert terminal.file.getvalue() == ""
     assert capsys.readouterr() == ("", "")
 
 
 def test_one_line_where_there_is_no_terminal(capsys):
-    with SearchProgress(quiet=False, patience=0.0) as progress:
-        progress.update(4, 4, 0.5)
+    with SearchProgress(quiet=False, delay=0.0) as progress:
+        progress.update("searching", 4, 4, 0.5)
     out, err = capsys.readouterr()
     assert out == ""
     assert err.startswith("klump: searched for 0.0 s, 4 steps, best cost 0.500000\n")
 
 
 def test_one_step_is_not_several(capsys):
-    with SearchProgress(quiet=False, patience=0.0) as progress:
-        progress.update(1, 1, 0.5)
+    with SearchProgress(quiet=False, delay=0.0) as progress:
+        progress.update("searching", 1, 1, 0.5)
     assert ", 1 step, best" in capsys.readouterr().err
 
 
 @pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="nothing is compiled")
 def test_time_that_went_into_compilation_is_called_so(capsys):
-    with SearchProgress(quiet=False, patience=0.0) as progress, compilation_announced(progress):
+    with SearchProgress(quiet=False, delay=0.0) as progress, compilation_announced(progress):
         numba.njit(lambda x: x + 1)(1)
     assert " s (with compilation), 0 steps, " in capsys.readouterr().err
 
 
 def test_no_summary_of_a_failure(capsys):
-    with pytest.raises(RuntimeError), SearchProgress(quiet=False, patience=0.0):
+    with pytest.raises(RuntimeError), SearchProgress(quiet=False, delay=0.0):
         raise RuntimeError
     assert capsys.readouterr().err == ""
 
 
 def test_remarks_stand_above_the_bar(terminal):
-    with SearchProgress(quiet=False, patience=0.0, console=terminal) as progress:
+    with SearchProgress(quiet=False, delay=0.0, console=terminal) as progress:
         progress._timer.join()
         progress.say("a remark")
     assert "a remark\n" in terminal.file.getvalue()
 
 
 def test_one_bar_for_each_experiment(terminal):
-    with ExperimentProgress(quiet=False, patience=0.0, console=terminal) as progress:
+    with ExperimentProgress(quiet=False, delay=0.0, console=terminal) as progress:
         with progress.running("first"):
             progress.update("first", 1, 4)
             progress._timer.join()
@@ -88,7 +88,7 @@ def test_one_bar_for_each_experiment(terminal):
 
 
 def test_experiment_without_pieces(terminal):
-    with ExperimentProgress(quiet=False, patience=0.0, console=terminal) as progress:
+    with ExperimentProgress(quiet=False, delay=0.0, console=terminal) as progress:
         progress._timer.join()
         with progress.running("first"):
             pass
@@ -96,7 +96,7 @@ def test_experiment_without_pieces(terminal):
 
 
 def test_one_line_for_each_experiment_where_there_is_no_terminal(capsys):
-    with ExperimentProgress(quiet=False, patience=1000.0) as progress:
+    with ExperimentProgress(quiet=False, delay=1000.0) as progress:
         for name in ("first", "second"):
             with progress.running(name):
                 progress.update(name, 1, 2)
@@ -131,13 +131,13 @@ def test_compilation_is_not_announced_if_quiet(capsys):
 
 
 def test_bounds_and_simulation_have_a_bar_each(terminal, capsys):
-    with GuaranteeProgress(quiet=False, patience=0.0, console=terminal) as progress:
+    with GuaranteeProgress(quiet=False, delay=0.0, console=terminal) as progress:
         progress.update("bounds", 1, 4)
         progress._timer.join()
         progress.update("simulation", 1, 2)
     assert " 25 %" in terminal.file.getvalue()
     assert " 50 %" in terminal.file.getvalue()
-    with GuaranteeProgress(quiet=False, patience=0.0) as progress:
+    with GuaranteeProgress(quiet=False, delay=0.0) as progress:
         progress.update("bounds", 4, 4)
         progress.update("simulation", 2, 2)
     assert capsys.readouterr().err == "klump: bounds and simulation took 0.0 s\n"

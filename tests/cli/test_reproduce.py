@@ -183,7 +183,7 @@ def test_names(folder, klump_cli):
         ("reproduce slow", "'slow' is not one of two-words, quick"),
         ("reproduce --trials 0", "0 is not in the range x>=1"),
         ("reproduce --seed -1", "-1 is not in the range x>=0"),
-        ("reproduce --jobs 0", "0 processors"),
+        ("reproduce --jobs 0", "0 is not a number of workers"),
         ("reproduce -o file.txt", "'file.txt' is a file"),
     ],
 )

@@ -156,7 +156,8 @@ def test_stochastic_map_has_the_horizon_of_stationary_chains_only(klump_cli, cha
     assert "any start" not in output
     error = klump_cli("score chain.csv map.npy --normalize --horizon 2", status=1).stderr
     assert error.startswith(
-        "klump: error: map.npy: a soft map has no bound from any start for --horizon 2; pass --guarantees"
+        "klump: error: map.npy: --horizon 2 needs a partition for the bound from any start, and the map is soft; pass "
+        "--guarantees"
     )
     assert error.count("\n") == 1
 
@@ -165,7 +166,7 @@ def test_a_seed_needs_something_to_draw(klump_cli, chain_file):
     with open("labels.txt", "w", encoding="utf-8") as stream:
         stream.write("\n".join("ppppqqqq"))
     error = klump_cli("score chain.csv labels.txt --normalize --seed 3", status=2).stderr
-    assert "--seed is for the simulation of --guarantees" in error
+    assert "--seed applies to the simulation of --guarantees" in error
 
 
 def test_no_advice_on_beta_for_given_labels(klump_cli, chain_file):

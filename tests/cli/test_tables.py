@@ -10,12 +10,13 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 import klump
+from klump.chain.wording import format_number
 from klump.cli import tables
 
 
 @given(st.lists(st.text(max_size=6), max_size=12), st.integers(20, 60))
-def test_listed_names_fit(names, width):
-    line = tables.listed(names, width)
+def test_names_fit_the_width(names, width):
+    line = tables.list_states(names, width)
     # A single name that is too long for the line is shown anyway.
     assert cell_len(line) <= max(width, max((cell_len(tables.shown(name)) for name in names), default=0) + 9)
     assert "\n" not in line
@@ -26,12 +27,12 @@ def test_listed_names_fit(names, width):
 @pytest.mark.parametrize(
     ("width", "line"), [(80, "a b c d"), (7, "a b c d"), (6, "a ... +3"), (1, "a ... +3")]
 )
-def test_listed_counts_what_is_left_out(width, line):
-    assert tables.listed("abcd", width) == line
+def test_names_that_do_not_fit_are_counted(width, line):
+    assert tables.list_states("abcd", width) == line
 
 
 def test_names_that_would_be_misread_are_quoted():
-    assert tables.listed([" ", "", "a b", "\n", '"', ",", "x"], 80) == """' ' '' 'a b' '\\n' " , x"""
+    assert tables.list_states([" ", "", "a b", "\n", '"', ",", "x"], 80) == """' ' '' 'a b' '\\n' " , x"""
 
 
 @pytest.mark.parametrize(
@@ -50,7 +51,7 @@ def test_names_that_would_be_misread_are_quoted():
     ],
 )
 def test_numbers(value, text):
-    assert tables.number(value) == text
+    assert format_number(value) == text
 
 
 def test_matrix_is_shown_only_if_small():
@@ -64,7 +65,7 @@ def test_matrix_is_shown_only_if_small():
 def test_notes_are_wrapped_and_say_nothing_twice():
     chain = klump.MarkovChain(np.eye(2) / 2 + 0.25, restart=0.5)
     agg = klump.Aggregation.from_labels(chain, [0, 0])
-    assert tables.notes(replace(agg, interrupted=True), 20) == [
+    assert tables.notes(replace(agg, interrupted=True).notes, 20) == [
         "note: interrupted:",
         "      this is the",
         "      best found",
@@ -98,7 +99,7 @@ def test_units_and_what_the_numbers_are():
         "simulation",
     ]
     assert lines[-2].endswith("  from 4 runs of 10 steps")
-    assert lines[-2].split()[3] == tables.number(simulated.standard_error + simulated.bias)
+    assert lines[-2].split()[3] == format_number(simulated.standard_error + simulated.bias)
     assert lines[-1] == "+- is the standard error plus the possible bias"
     first, *rest = map(unstyle, tables.certificate(agg, 200))
     assert first.endswith("total variation between a state's and its group's next-group distribution")
@@ -111,17 +112,17 @@ def test_units_and_what_the_numbers_are():
 def test_horizons_of_stationary_chains_come_before_those_from_any_start():
     agg = klump.Aggregation.from_labels(np.random.default_rng(0).dirichlet(np.ones(4), 4), [0, 0, 1, 1])
     found = agg.guarantees
-    first, stationary, any_start = map(unstyle, tables.horizon(agg, 3, found, 100))
-    assert first.endswith("laws of 4 successive groups")
-    assert stationary.split()[:2] == ["stationary", tables.number(found.horizon(3))]
-    assert any_start.split()[:3] == ["any", "start", tables.number(agg.bisimulation.horizon(3))]
+    first, stationary, any_start = map(unstyle, tables.horizon(agg, 3, found, 120))
+    assert first.endswith("distributions of 4 successive groups")
+    assert stationary.split()[:2] == ["stationary", format_number(found.horizon(3))]
+    assert any_start.split()[:3] == ["any", "start", format_number(agg.bisimulation.horizon(3))]
     assert "void" not in any_start
-    _, stationary, any_start = map(unstyle, tables.horizon(agg, 10**6, None, 100))
+    _, stationary, any_start = map(unstyle, tables.horizon(agg, 10**6, None, 120))
     assert stationary.endswith("--guarantees adds this bound")
     assert any_start.split()[2] == "1.0000"
-    assert any_start.endswith("void")
+    assert any_start.endswith("; void, as it is 1")
     soft = klump.Aggregation.from_labels(agg.original, np.full((4, 2), 0.5))
-    _, stationary = map(unstyle, tables.horizon(soft, 3, soft.guarantees, 100))
+    _, stationary = map(unstyle, tables.horizon(soft, 3, soft.guarantees, 120))
     assert stationary.split()[:2] == ["stationary", "0.0000"]
 
 

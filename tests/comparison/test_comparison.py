@@ -120,7 +120,7 @@ def test_soft_maps_are_marked(chain, tools, monkeypatch):
     assert row.to_dict()["bisimulation"] is None
     assert np.array_equal(row.to_dict()["mapping"], row.aggregation.mapping)
     assert "\nsoft*  " in str(compared)
-    assert "* a soft map" in str(compared)
+    assert "* soft map: " in str(compared)
 
 
 def exits(module, task):
@@ -140,15 +140,15 @@ def says_nothing(module, task):
     [
         (raises, "RuntimeError: two lines of a message"),
         (says_nothing, "KeyError"),
-        (exits, "it left with sys.exit(enough)"),
-        (lambda module, task: bytes(2**62), "there is not enough memory for it"),
-        (lambda module, task: [0, 1], "it returned 2 labels for 12 states"),
-        (lambda module, task: [[0, 1]] * 12, "it returned an array of shape (12, 2) for 12 states"),
-        (lambda module, task: [np.nan] * 12, "it returned nan as the label of a state"),
-        (lambda module, task: [0.5] * 12, "it returned 0.5 as the label of a state"),
-        (lambda module, task: [-1] * 12, "it returned -1 as the label of a state"),
-        (lambda module, task: None, "it returned an array of shape () for 12 states"),
-        (lambda module, task: ["a"] * 12, "it returned labels of type <U1"),
+        (exits, "the tool called sys.exit(enough)"),
+        (lambda module, task: bytes(2**62), "not enough memory"),
+        (lambda module, task: [0, 1], "the tool returned 2 labels for 12 states"),
+        (lambda module, task: [[0, 1]] * 12, "the tool returned an array of shape (12, 2) for 12 states"),
+        (lambda module, task: [np.nan] * 12, "the tool returned nan as the label of a state"),
+        (lambda module, task: [0.5] * 12, "the tool returned 0.5 as the label of a state"),
+        (lambda module, task: [-1] * 12, "the tool returned -1 as the label of a state"),
+        (lambda module, task: None, "the tool returned an array of shape () for 12 states"),
+        (lambda module, task: ["a"] * 12, "the tool returned labels of type <U1"),
     ],
 )
 def test_a_failure_is_a_row_that_says_why(chain, tools, find, error):
@@ -222,10 +222,10 @@ def test_questions_that_are_too_large_for_a_tool_are_refused(chain, tools):
     compared = klump.compare(chain, 3, methods=[])
     assert compared.named("sparse").error is None
     assert compared.named("slow").error == (
-        "refused: it takes hours for many groups, so klump does not ask it for more than 2, and 3 are wanted"
+        "refused: the tool takes hours for more than 2 groups, and n_states is 3"
     )
     assert compared.named("dense").error == (
-        "refused: it works on dense matrices, so klump does not run it on more than 11 states, and there are 12"
+        "refused: the tool works on dense matrices and gets at most 11 states, and the chain has 12"
     )
 
 

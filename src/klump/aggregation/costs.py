@@ -66,6 +66,21 @@ class Costs:
         cost = (1.0 - beta) * self.lumpability + beta * self.bottleneck
         return cost + gamma * self.generated if gamma > 0.0 else cost
 
+    def to_dict(self, beta: float, gamma: float = 0.0) -> dict[str, float]:
+        """The cost C_beta + gamma C_G, the costs that it is made of, and the share kept, as JSON documents have them.
+
+        >>> Costs(lumpability=0.25, predictability=0.5, redundancy_rate=2.0, generated=1.5).to_dict(beta=1.0)["cost"]
+        0.25
+        """
+        return {
+            "cost": self.at(beta, gamma),
+            "lumpability": self.lumpability,
+            "predictability": self.predictability,
+            "bottleneck": self.bottleneck,
+            "generated": self.generated,
+            "kept": self.kept,
+        }
+
 
 def score(chain: ChainLike, labels_or_mapping: Any) -> Costs:
     """Score any map from anywhere.

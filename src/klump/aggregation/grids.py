@@ -103,8 +103,12 @@ class AggregationGrid:
         return table
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything but the chain, ready for JSON; a cell that was not run is left out."""
+        """Everything but the chain, ready for JSON; a cell that was not run is left out.
+
+        ``n_states`` is the old name of ``n_groups``, kept for one version.
+        """
         return {
+            "n_groups": list(self.n_states),
             "n_states": list(self.n_states),
             "betas": list(self.betas),
             "gamma": self.gamma,
@@ -135,10 +139,7 @@ class AggregationGrid:
         """
         from klump import plots
 
-        figure = plots.grid(self)
-        if path is not None:
-            plots.save(figure, path)
-        return figure
+        return plots.finish(plots.grid(self), path)
 
     def __getitem__(self, cell: tuple[int, float]) -> Aggregation:
         if not isinstance(cell, tuple) or len(cell) != 2:
@@ -301,13 +302,10 @@ def _checked_numbers(n_states: Any, most: int) -> tuple[int, ...]:
 
 def _facts(answer: Aggregation) -> dict[str, Any]:
     return {
+        "n_groups": answer.n_states,
         "n_states": answer.n_states,
         "beta": answer.beta,
-        "cost": answer.cost,
-        "lumpability": answer.costs.lumpability,
-        "predictability": answer.costs.predictability,
-        "generated": answer.costs.generated,
-        "kept": answer.kept,
+        **answer.costs.to_dict(answer.beta, answer.gamma),
         "epsilon": _epsilon(answer),
         "labels": answer.labels.tolist(),
         "mapping": answer.mapping.tolist() if answer.map.labels is None else None,

@@ -96,7 +96,9 @@ def save(answer: Saved, path: str | os.PathLike[str]) -> None:
         finally:
             unfinished.unlink(missing_ok=True)
     except OSError as error:
-        raise FileFormatError(f"{os.fspath(path)}: cannot be written: {error.strerror or error}") from error
+        raise FileFormatError(
+            f"cannot be written: {error.strerror or error}", file=os.fspath(path)
+        ) from error
 
 
 def load(path: str | os.PathLike[str]) -> Saved:
@@ -126,7 +128,8 @@ def load(path: str | os.PathLike[str]) -> Saved:
         with _opened(path) as entries:
             return _answer(entries)
     except FileFormatError as error:
-        raise FileFormatError(f"{os.fspath(path)}: {error}") from error
+        error.file = os.fspath(path)
+        raise
 
 
 # Writing

@@ -132,10 +132,7 @@ class AggregationTree:
         """
         from klump import plots
 
-        figure = plots.dendrogram(self, n_states)
-        if path is not None:
-            plots.save(figure, path)
-        return figure
+        return plots.finish(plots.dendrogram(self, n_states), path)
 
     def __repr__(self) -> str:
         by = "relaxed" if self.is_relaxed else f"beta={self.beta:g}"

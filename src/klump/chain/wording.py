@@ -24,6 +24,47 @@ def counted(number: int, thing: str, plural: str = "s") -> str:
     return f"{number} {thing}{plural if number != 1 else ''}"
 
 
+# Magnitude below which a cost, a mass or an epsilon is rounding error of zero, and is printed as zero.
+_ROUNDING_ERROR = 1e-12
+# Smallest magnitude that four decimals show with a significant digit: 0.0005.
+_FOUR_DECIMALS = 5e-4
+# Magnitude from which one decimal fits seven columns, and four do not.
+_ONE_DECIMAL = 100
+# Magnitude from which a number is printed with an exponent, as it exceeds seven columns otherwise.
+_EXPONENT = 99999
+
+
+def format_number(value: float) -> str:
+    """Format a number in at most seven columns: four decimals; one from 100; an exponent if those show nothing.
+
+    >>> format_number(0.41379), format_number(0.0000123), format_number(-3.5e-17), format_number(170.4598)
+    ('0.4138', '1.2e-05', '0.0000', '170.5')
+    """
+    if abs(value) < _ROUNDING_ERROR:
+        value = 0.0
+    if 0 < abs(value) < _FOUR_DECIMALS or abs(value) >= _EXPONENT:
+        return f"{value:.1e}"
+    return f"{value:.1f}" if abs(value) >= _ONE_DECIMAL else f"{value:.4f}"
+
+
+def format_percent(share: float) -> str:
+    """Format a share as a percentage with one decimal.
+
+    >>> format_percent(0.8312)
+    '83.1 %'
+    """
+    return f"{100 * share:.1f} %"
+
+
+def format_seconds(seconds: float) -> str:
+    """Format seconds with about three significant digits.
+
+    >>> format_seconds(0.0123), format_seconds(4.56), format_seconds(1234.5)
+    ('0.012', '4.56', '1234')
+    """
+    return f"{seconds:.3f}" if seconds < 1 else f"{seconds:.2f}" if seconds < 100 else f"{seconds:.0f}"
+
+
 class Change(str):
     """A sentence about what was done to a chain, and its kind: "restarted", "restricted" or "power"."""
 

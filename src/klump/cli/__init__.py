@@ -1,6 +1,6 @@
-"""The command line: parses, calls, prints.
+"""The command line interface: parse options, call the library, print the result.
 
-Nothing heavy is imported before a command really runs, so that ``klump --help`` answers at once.
+Modules import NumPy, numba and others inside functions, so that ``klump --help`` stays fast.
 """
 
 from __future__ import annotations
@@ -16,9 +16,10 @@ __all__ = ["main"]
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="klump", message="%(prog)s %(version)s")
 def main() -> None:
-    """Coarse-grain Markov chains, and say in bits, with guarantees, what was lost.
+    """Coarse-grain Markov chains, and report the information lost in bits, with guarantees.
 
-    A chain is read from a file: .npz (an array, or a sparse matrix of SciPy), .npy, .mtx, .csv or .tsv (a matrix,
-    or transitions under the header from,to,weight), .mapped (a folder whose chain need not fit in memory; see
-    convert). Results go to stdout, progress to stderr.
+    Commands read a chain from a file: .npz (array or SciPy sparse matrix), .npy, .mtx, .csv or .tsv (matrix, or
+    transitions under the header from,to,weight), .mapped (memory-mapped folder, for chains larger than memory; see
+    convert). Results go to standard output, progress and messages to standard error. Exit status: 0 success, 1 bad
+    data, 2 wrong usage, 130 interrupted by Ctrl-C.
     """

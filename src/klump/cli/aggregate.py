@@ -1,10 +1,10 @@
-"""``klump aggregate``: find groups of states."""
+"""``klump aggregate``: partition the states of a chain into groups."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -14,6 +14,7 @@ from klump.cli.options import (
     beta_option,
     chain_options,
     gamma_option,
+    method_option,
     n_states_option,
     output_option,
     printing_options,
@@ -27,46 +28,45 @@ if TYPE_CHECKING:
     from klump.aggregation import Aggregation
 
 
-def _known_method(ctx: click.Context, param: click.Parameter, value: str) -> str:
-    # Not by click.Choice, which would list the methods a second time.
-    if value not in METHODS:
-        raise click.BadParameter(f"{value!r} is not one of {', '.join(METHODS)}")
-    return value
-
-
-def _check_number(n_states: int | None, method: str) -> None:
+def _check_n_states(n_states: int | None, method: str) -> None:
     finds_number = METHODS[method].finds_number
     if n_states is None and not finds_number:
-        raise click.UsageError("Missing option '-k' / '--n-states': how many groups")
+        raise click.UsageError("Missing option '-k' / '--n-states': number of groups")
     if n_states is not None and finds_number:
-        raise click.UsageError(f"-k is not for --method {method}, which finds the number of groups itself")
+        raise click.UsageError(
+            f"-k does not apply to --method {method}, which finds the number of groups itself; leave -k out"
+        )
 
 
 def _check_tolerance(tolerance: float | None, method: str) -> float | None:
     if not METHODS[method].takes_tolerance:
         if tolerance is not None:
-            takes_one = ", ".join(names_of(lambda method: method.takes_tolerance))
-            raise click.UsageError(f"--tolerance is not for --method {method}; only {takes_one} takes one")
+            methods = ", ".join(names_of(lambda method: method.takes_tolerance))
+            raise click.UsageError(
+                f"--tolerance does not apply to --method {method}, only to --method {methods}"
+            )
         return None
     from klump.aggregation.question import TOLERANCE
 
     return TOLERANCE if tolerance is None else tolerance
 
 
-def _check_published(method: str, *, allow_empty: bool) -> None:
+def _check_allow_empty(method: str, *, allow_empty: bool) -> None:
     if allow_empty and not METHODS[method].may_empty:
         may_empty = " and ".join(f"--method {name}" for name in names_of(lambda method: method.may_empty))
-        raise click.UsageError(f"--allow-empty is for {may_empty}")
+        raise click.UsageError(f"--allow-empty does not apply to --method {method}, only to {may_empty}")
 
 
 def _check_gamma(gamma: float, method: str) -> None:
     if gamma > 0.0 and not METHODS[method].by_cost:
-        raise click.UsageError(f"--gamma is not for --method {method}, which does not minimise the cost")
+        raise click.UsageError(
+            f"--gamma does not apply to --method {method}, which does not minimise the cost; leave --gamma out"
+        )
 
 
 @contextmanager
-def _about_labels(path: str | None) -> Iterator[None]:
-    """Let errors about ``initial`` name its option and its file: --initial is another option."""
+def _rename_initial(path: str | None) -> Iterator[None]:
+    """Set option and file of errors about the argument ``initial``: it is --initial-labels, and --initial another."""
     try:
         yield
     except InvalidArgumentError as error:
@@ -81,32 +81,26 @@ def _about_labels(path: str | None) -> Iterator[None]:
 @n_states_option(required=False)
 @beta_option()
 @gamma_option
-@click.option(
-    "--method",
-    default="auto",
-    show_default=True,
-    metavar="M",
-    callback=_known_method,
-    help="How to search: "
-    + "; ".join(f"{name} ({traits.summary})" for name, traits in METHODS.items())
-    + ".",
+@method_option(
+    METHODS,
+    "Search method: " + "; ".join(f"{name} ({traits.summary})" for name, traits in METHODS.items()) + ".",
 )
 @click.option(
     "--initial-labels",
     metavar="LABELS",
     type=click.Path(),
-    help="A partition to start from, in a file as for score; exact keeps its groups apart.",
+    help="File with the initial partition, in a format of score; exact merges no states of different groups.",
 )
 @click.option(
     "--tolerance",
     metavar="T",
     type=click.FloatRange(0.0, 1.0),
-    help="How far probabilities may differ that exact takes for equal.  [default: 1e-10]",
+    help="Largest difference of probabilities that method exact treats as equal.  [default: 1e-10]",
 )
 @published_options
 @search_options
 @click.option("--full", is_flag=True, help="List all members of every group.")
-@output_option("Save to OUT: .npz keeps all, .csv has state,group, .json as --json.")
+@output_option("Save to OUT: .npz (complete), .csv (state,group) or .json (as --json).")
 @printing_options
 def command(
     source: ChainInput,
@@ -127,10 +121,10 @@ def command(
     as_json: bool,
     quiet: bool,
 ) -> None:
-    """Group the states of the chain in FILE, and say what is lost."""
-    _check_number(n_states, method)
+    """Partition the states of the chain in FILE into groups, and report the information lost."""
+    _check_n_states(n_states, method)
     tolerance = _check_tolerance(tolerance, method)
-    _check_published(method, allow_empty=allow_empty)
+    _check_allow_empty(method, allow_empty=allow_empty)
     _check_gamma(gamma, method)
     from klump.cli import progress, records
     from klump.cli.labels import read_labels
@@ -138,7 +132,7 @@ def command(
 
     chain = source.read()
     initial = None if initial_labels is None else read_labels(initial_labels, chain)
-    with progress.search_progress(quiet=quiet) as shown, _about_labels(initial_labels):
+    with progress.search_progress(quiet=quiet) as bars, _rename_initial(initial_labels):
         from klump import aggregation
 
         agg = aggregation.aggregate(
@@ -155,7 +149,7 @@ def command(
             max_sweeps=max_sweeps,
             allow_empty=allow_empty,
             tolerance=tolerance,
-            progress=shown.update,
+            progress=bars.callback("searching"),
         )
         document = records.document(
             "aggregation",
@@ -173,7 +167,14 @@ def command(
             **records.aggregation(agg),
         )
     lines = None if as_json else _lines(source, agg, seed, tolerance, full=full)
-    deliver(agg, document, lines, output, quiet=quiet)
+    deliver(agg, document, lines, _label_rows(agg), output, quiet=quiet)
+
+
+def _label_rows(agg: Aggregation) -> Iterator[Sequence[Any]]:
+    """Yield state and group, and for a soft map the share of the state in each group."""
+    shares = agg.mapping.T.tolist() if agg.map.labels is None else []
+    yield ("state", "group", *(f"share_{label}" for label in range(len(shares))))
+    yield from zip(agg.original.states, agg.labels.tolist(), *shares, strict=True)
 
 
 def _lines(
@@ -183,19 +184,18 @@ def _lines(
     from klump.cli import tables
 
     width = tables.terminal_width()
-    gamma = f", gamma {agg.gamma:g}" * (agg.gamma > 0)
-    how = f"at beta {agg.beta:g}{gamma} (method {agg.method}, seed {seed})"
+    settings = f"at beta {agg.beta:g}{tables.gamma_suffix(agg.gamma)} (method {agg.method}, seed {seed})"
     if tolerance is not None:
-        how = f"(method {agg.method}, tolerance {tolerance:g})"
+        settings = f"(method {agg.method}, tolerance {tolerance:g})"
     return tables.blocks(
         [
             *tables.heading(source.path, agg.original),
-            f"{counted(agg.n_states, 'group')} {how}",
+            f"{counted(agg.n_states, 'group')} {settings}",
         ],
         tables.groups(agg, width, full=full),
         tables.shares(agg, width, full=full),
         tables.costs(agg.costs, [agg.beta], width, agg.gamma) if agg.original.is_irreducible else [],
         tables.certificate(agg, width),
         tables.matrix(agg.chain, width),
-        tables.notes(agg, width),
+        tables.notes(agg.notes, width),
     )

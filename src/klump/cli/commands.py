@@ -1,4 +1,4 @@
-"""How commands are found, and how they fail: with one line and an exit status."""
+"""Loading of commands, and their errors: one line on standard error and an exit status."""
 
 from __future__ import annotations
 
@@ -8,22 +8,25 @@ from typing import Any, cast
 
 import click
 
-from klump.errors import UNSET, KlumpError, Symbol
+from klump.errors import UNSET, KlumpError, MissingPackageError, Symbol
 
-# One module each, with a function `command`, in the order in which help lists them.
+# Commands in the order of the help text; each is a module with a function `command`.
 COMMANDS = ("info", "aggregate", "path", "grid", "score", "compare", "convert", "reproduce")
 
-INTERRUPTED = 130  # what shells report for a program that Ctrl-C ended
+# Exit status of an interrupted command: 128 + SIGINT, as shells report it.
+INTERRUPTED = 130
+# Key in the context's `meta`: the result is on standard output, which must not get a second JSON document.
+RESULT_PRINTED = "klump.result_printed"
 
-# Options that are not called like the argument.
+# Options whose name is not the argument's.
 _OPTIONS = {"n_states": "-k", "random_state": "--seed", "n_jobs": "--jobs"}
 
 
 class LazyGroup(click.Group):
-    """A group that imports a command when it is asked for."""
+    """A command group that imports a command when it is run."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Name the commands in the order in which they are used."""
+        """Return the names of the commands in the order of the help text."""
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
@@ -33,7 +36,7 @@ class LazyGroup(click.Group):
         return cast(click.Command, import_module(f"klump.cli.{cmd_name}").command)
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run a command; Ctrl-C has an exit status of its own."""
+        """Run a command; on Ctrl-C without a result, exit with status 130."""
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt:
@@ -42,35 +45,43 @@ class LazyGroup(click.Group):
 
 
 class PlainCommand(click.Command):
-    """A command whose errors are one line."""
+    """A command whose errors are one line on standard error."""
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command; bad data ends it with status 1."""
+        """Run the command; on a KlumpError or without memory, exit with status 1.
+
+        With ``--json`` a KlumpError is printed on standard output as well, as a JSON document, unless the result
+        was printed before (saving it failed): standard output has one document.
+        """
         try:
             return super().invoke(ctx)
         except KlumpError as error:
             failure = error
         except MemoryError:
             failure = KlumpError("there is not enough memory for this chain")
-        self.name_file(failure, ctx)
+        self.set_file(failure, ctx)
+        if ctx.params.get("as_json") and not ctx.meta.get(RESULT_PRINTED):
+            from klump.cli.records import format_json
+
+            click.echo(format_json({"schema": "klump/error/1", "error": failure.to_dict()}))
         click.echo(f"klump: error: {failure.render(spell_as_option)}", err=True)
         return ctx.exit(1)
 
-    def name_file(self, error: KlumpError, ctx: click.Context) -> None:
-        """Name the file that an error is about, if the command has one."""
+    def set_file(self, error: KlumpError, ctx: click.Context) -> None:
+        """Set the file of an error that has none."""
 
 
 class ChainCommand(PlainCommand):
-    """A command on a file, whose errors name the file."""
+    """A command that reads a chain from a file, and whose errors name the file."""
 
-    def name_file(self, error: KlumpError, ctx: click.Context) -> None:
-        """Name the file of the chain, unless the error names another one."""
-        if error.file is None:
+    def set_file(self, error: KlumpError, ctx: click.Context) -> None:
+        """Set the file with the chain, unless the error names a file or concerns none."""
+        if error.file is None and not isinstance(error, MissingPackageError):
             error.file = ctx.params["file"]
 
 
 def spell_as_option(argument: str, value: Any) -> str:
-    """Write an argument and its value as an option of the command line.
+    """Format an argument and its value as an option of the command line.
 
     >>> spell_as_option("n_states", 4), spell_as_option("allow_empty", True), spell_as_option("restart", Symbol("p"))
     ('-k 4', '--allow-empty', '--restart P')

@@ -1,4 +1,4 @@
-"""``klump convert``: the same chain in another file."""
+"""``klump convert``: write a chain to a file of another format."""
 
 from __future__ import annotations
 
@@ -15,28 +15,29 @@ from klump.errors import FileFormatError
 @click.command("convert", cls=ChainCommand)
 @chain_options
 @click.argument("output", metavar="OUT", type=click.Path())
-@click.option("--mmap", is_flag=True, help="Write OUT as a mapped folder, whatever its name.")
+@click.option("--mmap", is_flag=True, help="Write OUT as a mapped folder, whatever its suffix.")
 @click.option(
     "--stationary",
     is_flag=True,
-    help="Solve for the stationary distribution and keep it in OUT, a mapped folder.",
+    help="Compute the stationary distribution and store it in OUT, which must be a mapped folder.",
 )
 @printing_options
 def command(
     source: ChainInput, output: str, mmap: bool, stationary: bool, as_json: bool, quiet: bool
 ) -> None:
-    """Write the chain in FILE to OUT, whose suffix says what it becomes.
+    """Write the chain in FILE to OUT; the suffix of OUT selects the format.
 
-    A mapped folder (OUT.mapped, or --mmap) is used where it lies by all other commands: such a chain need not fit in
-    memory. It is made piece by piece from an .npz that is sparse and not compressed, and from a mapped folder.
+    A mapped folder (OUT.mapped, or --mmap) is memory-mapped by all other commands, so that its chain may exceed memory.
+    The conversion of an uncompressed sparse .npz file or of a mapped folder to a mapped folder works in blocks of rows.
     """
     to_folder = _check_output(output, mmap=mmap, stationary=stationary)
     from klump.cli import progress, records, tables
+    from klump.cli.results import print_document, print_lines
     from klump.files.conversion import convert_chain
 
     replaced = Path(output).exists()
-    # Before OUT is written: it may be FILE itself.
-    before = file_record(source.path) if as_json and Path(source.path).exists() else {}
+    # Hashed before OUT is written, as OUT may be FILE.
+    input_file = file_record(source.path) if as_json and Path(source.path).exists() else {}
     with progress.compilation_announced(progress.SearchProgress(quiet=quiet)):
         chain = convert_chain(
             source.path,
@@ -56,16 +57,16 @@ def command(
             output={**file_record(output), "mapped": to_folder, "replaced": replaced},
             stationary=stationary,
         )
-        document["input"] |= before
-        click.echo(records.written(document))
+        document["input"] |= input_file
+        print_document(document)
     else:
-        click.echo("\n".join(tables.heading(source.path, chain)))
+        print_lines(tables.heading(source.path, chain))
     if not quiet:
-        click.echo(f"klump: saved {output}{', in place of what was there' if replaced else ''}", err=True)
+        click.echo(f"klump: {'replaced' if replaced else 'saved'} {output}", err=True)
 
 
 def _check_output(output: str, *, mmap: bool, stationary: bool) -> bool:
-    """Whether OUT becomes a mapped folder; what cannot be written is refused before anything is read."""
+    """Return whether OUT becomes a mapped folder; raise a UsageError if it cannot be written."""
     from klump.files.registry import MODULES, format_of
 
     path = Path(output)
@@ -78,8 +79,10 @@ def _check_output(output: str, *, mmap: bool, stationary: bool) -> bool:
     except FileFormatError as error:
         raise click.UsageError(f"OUT: {error}") from error
     if mmap and suffix not in (None, ".mapped"):
-        raise click.UsageError(f"--mmap writes a folder, but OUT ends in {suffix}; leave out one of them")
+        raise click.UsageError(
+            f"--mmap writes a folder, but OUT ends in {suffix}; leave out --mmap, or name OUT .mapped"
+        )
     to_folder = mmap or suffix in (None, ".mapped")
     if stationary and not to_folder:
-        raise click.UsageError("--stationary is for mapped folders; name OUT .mapped, or pass --mmap")
+        raise click.UsageError("--stationary needs a mapped folder; name OUT .mapped, or pass --mmap")
     return to_folder

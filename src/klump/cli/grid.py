@@ -1,45 +1,43 @@
-"""``klump grid``: an aggregation for each number of groups and each beta."""
+"""``klump grid``: one aggregation per number of groups and beta."""
 
 from __future__ import annotations
 
-import csv
 import re
-from functools import partial
-from importlib.util import find_spec
-from pathlib import Path
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from klump.cli.commands import INTERRUPTED, ChainCommand
+from klump.cli.commands import ChainCommand
 from klump.cli.inputs import ChainInput
 from klump.cli.options import (
     beta_option,
     chain_options,
     gamma_option,
+    method_option,
     output_option,
     printing_options,
     search_options,
 )
-from klump.errors import FileFormatError
+from klump.cli.results import PICTURES, check_picture, deliver
 from klump.search.registry import names_of
 
 if TYPE_CHECKING:
     from klump.aggregation import AggregationGrid
 
-_PICTURES = (".png", ".svg", ".pdf")
+# Columns of the CSV file.
 _COLUMNS = (
     *("n_states", "beta", "cost", "lumpability", "predictability", "generated", "kept"),
     *("epsilon", "interrupted"),
 )
-# More groups than this are a typing error, and listing them would fill the memory.
-_MOST = 1_000_000
+# Largest number of groups in a range: a larger one is a typing error, whose list would not fit in memory.
+_MAX_GROUPS = 1_000_000
 
 
-def _numbers(ctx: click.Context, param: click.Parameter, value: str | None) -> list[int] | None:
-    """Read numbers and ranges.
+def _parse_n_states(ctx: click.Context, param: click.Parameter, value: str | None) -> list[int] | None:
+    """Parse a list of numbers and ranges.
 
-    >>> _numbers(None, None, "2..4,8")
+    >>> _parse_n_states(None, None, "2..4,8")
     [2, 3, 4, 8]
     """
     if value is None:
@@ -50,20 +48,12 @@ def _numbers(ctx: click.Context, param: click.Parameter, value: str | None) -> l
         if ends is None:
             raise click.BadParameter(f"{value!r} is not a list of numbers of groups like 2..10 or 2,4,8")
         first, last = int(ends[1]), int(ends[2] or ends[1])
-        if not 1 <= first <= last <= _MOST:
-            raise click.BadParameter(f"{part.strip()!r} must go up, from 1 or more to {_MOST:,} or less")
+        if not 1 <= first <= last <= _MAX_GROUPS:
+            raise click.BadParameter(
+                f"{part.strip()!r} must ascend, from 1 or more to {_MAX_GROUPS:,} or less"
+            )
         numbers += range(first, last + 1)
     return numbers
-
-
-def _known_method(ctx: click.Context, param: click.Parameter, value: str) -> str:
-    # Checked here and not by click.Choice: the registry imports numba, which help can do without.
-    if value == "auto":
-        return value
-    known = names_of(lambda method: not method.finds_number)
-    if value not in known:
-        raise click.BadParameter(f"{value!r} is not one of {', '.join(known)}")
-    return value
 
 
 @click.command("grid", cls=ChainCommand)
@@ -73,23 +63,18 @@ def _known_method(ctx: click.Context, param: click.Parameter, value: str) -> str
     "--n-states",
     metavar="K..K",
     default=None,
-    callback=_numbers,
-    help="Numbers of groups: a range, or a list like 2,4,8.  [default: 2..10, or as many as there are states]",
+    callback=_parse_n_states,
+    help="Numbers of groups: a range like 2..10 or a list like 2,4,8.  [default: 2..10, at most the number of states]",
 )
 @beta_option("betas", multiple=True)
 @gamma_option
-@click.option(
-    "--method",
-    default="auto",
-    show_default=True,
-    metavar="M",
-    callback=_known_method,
-    help="How to search: as for aggregate, but not exact.",
+@method_option(
+    names_of(lambda method: not method.finds_number), "Search method, as for aggregate, except exact."
 )
 @search_options
 @output_option(
-    "Save to OUT: .npz keeps all, .csv has the table, .json as --json, .png, .svg or .pdf are a picture.",
-    (".npz", ".json", ".csv", *_PICTURES),
+    "Save to OUT: .npz (complete), .csv (table), .json (as --json), or a picture (.png, .svg, .pdf).",
+    (".npz", ".json", ".csv", *PICTURES),
 )
 @printing_options
 def command(
@@ -105,20 +90,19 @@ def command(
     as_json: bool,
     quiet: bool,
 ) -> None:
-    """Group the states of the chain in FILE for every number of groups, to choose one.
+    """Partition the states of the chain in FILE into every number of groups, to choose one.
 
-    Each number of groups and each beta is searched by itself, as klump aggregate would; --jobs says how many at a time.
-    (klump path has one number of groups, and follows one annealing run from beta to beta.)
+    Each cell, a number of groups and a beta, is an independent run of klump aggregate; --jobs sets the number of cells
+    that run in parallel. (klump path has one number of groups, and one annealing run for all values of beta.)
     """
-    if output is not None and Path(output).suffix.lower() in _PICTURES and find_spec("matplotlib") is None:
-        raise click.UsageError("pictures need matplotlib: pip install 'klump[plots]'")
+    check_picture(output)
     from klump.cli import progress, records
 
     chain = source.read()
-    with progress.GuaranteeProgress(quiet=quiet) as shown, progress.compilation_announced(shown):
+    with progress.GuaranteeProgress(quiet=quiet) as bars, progress.compilation_announced(bars):
         from klump import aggregation
 
-        found = aggregation.grid(
+        grid = aggregation.grid(
             chain,
             n_states,
             betas,
@@ -127,63 +111,41 @@ def command(
             random_state=seed,
             n_jobs=jobs,
             gamma=gamma,
-            progress=partial(shown.update, "grid"),
+            progress=bars.callback("grid"),
         )
     states = [records.name(state) for state in chain.states]
-    document = records.document("grid", source, chain, n_init=n_init, states=states, **found.to_dict())
-    click.echo(records.written(document) if as_json else "\n".join(_lines(source, found)))
-    if output is not None:
-        _save(found, document, output)
-        if not quiet:
-            click.echo(f"klump: saved {output}", err=True)
-    if found.interrupted:
-        if as_json:  # the table says so itself
-            click.echo("klump: interrupted: this is what was finished so far", err=True)
-        click.get_current_context().exit(INTERRUPTED)
+    document = records.document("grid", source, chain, n_init=n_init, states=states, **grid.to_dict())
+    lines = None if as_json else _lines(source, grid)
+    deliver(grid, document, lines, _cell_rows(document["cells"]), output, quiet=quiet)
 
 
-def _lines(source: ChainInput, found: AggregationGrid) -> list[str]:
-    from klump.chain.wording import counted
+def _cell_rows(cells: list[dict[str, Any]]) -> Iterator[Sequence[Any]]:
+    """Yield the header and one row per cell."""
+    yield _COLUMNS
+    yield from ([cell[name] for name in _COLUMNS] for cell in cells)
+
+
+def _lines(source: ChainInput, grid: AggregationGrid) -> list[str]:
+    from klump.chain.wording import counted, format_number, format_percent
     from klump.cli import tables
 
-    first = found.aggregations[0]
+    first = grid.aggregations[0]
     rows = [
         (
-            str(answer.n_states),
-            f"{answer.beta:g}",
-            tables.number(answer.cost),
-            tables.percent(answer.kept),
-            "soft" if answer.map.labels is None else tables.number(answer.bisimulation.epsilon),
+            str(agg.n_states),
+            f"{agg.beta:g}",
+            format_number(agg.cost),
+            format_percent(agg.kept),
+            "soft" if agg.map.labels is None else format_number(agg.bisimulation.epsilon),
         )
-        for answer in found
+        for agg in grid
     ]
-    stopped = f"interrupted: {counted(len(found.not_run), 'cell')} not run"
+    interrupted = f"interrupted: {counted(len(grid.not_run), 'cell')} not run"
     return tables.blocks(
         [
-            *tables.heading(source.path, found.original),
-            f"method {first.method}, seed {first.random_state}{f', gamma {found.gamma:g}' * (found.gamma > 0)}; "
-            "costs in bits",
+            *tables.heading(source.path, grid.original),
+            f"method {first.method}, seed {first.random_state}{tables.gamma_suffix(grid.gamma)}; costs in bits",
         ],
         tables.table(("groups", "beta", "cost", "kept", "epsilon"), rows),
-        [stopped] * found.interrupted,
+        [interrupted] * grid.interrupted,
     )
-
-
-def _save(found: AggregationGrid, document: dict[str, Any], output: str) -> None:
-    from klump.cli.records import written
-
-    suffix = Path(output).suffix.lower()
-    try:
-        if suffix == ".npz":
-            found.save(output)
-        elif suffix == ".json":
-            Path(output).write_text(written(document) + "\n", encoding="utf-8")
-        elif suffix == ".csv":
-            with open(output, "w", encoding="utf-8", newline="") as stream:
-                writer = csv.DictWriter(stream, _COLUMNS, extrasaction="ignore", lineterminator="\n")
-                writer.writeheader()
-                writer.writerows(document["cells"])
-        else:
-            found.plot(output)
-    except OSError as error:
-        raise FileFormatError(f"{output}: cannot be written: {error.strerror or error}") from error

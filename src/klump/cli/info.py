@@ -1,4 +1,4 @@
-"""``klump info``: what a chain is like."""
+"""``klump info``: properties of a chain."""
 
 from __future__ import annotations
 
@@ -13,34 +13,37 @@ from klump.cli.options import chain_options, printing_options
 if TYPE_CHECKING:
     from klump.chain import MarkovChain
 
+# Largest number of closed classes that are listed.
+_MAX_CLASSES = 5
+
 
 @click.command("info", cls=ChainCommand)
 @chain_options
 @printing_options
 def command(source: ChainInput, as_json: bool, quiet: bool) -> None:
-    """Say what the chain in FILE is like."""
+    """Report the properties of the chain in FILE: size, classes, period, reversibility, rates."""
+    from klump.cli import records
     from klump.cli.progress import SearchProgress, compilation_announced
+    from klump.cli.results import print_document, print_lines
 
     chain = source.read()
     with compilation_announced(SearchProgress(quiet=quiet)):
-        facts = _facts(chain)
+        properties = _properties(chain)
     if as_json:
-        from klump.cli import records
-
-        click.echo(records.written(records.document("info", source, chain, **facts)))
-        return
-    click.echo("\n".join(_lines(source, chain, facts)))
+        print_document(records.document("info", source, chain, **properties))
+    else:
+        print_lines(_lines(source, chain, properties))
 
 
-def _facts(chain: MarkovChain) -> dict[str, Any]:
-    """Everything that is known about a chain; what needs a stationary law is None without one."""
+def _properties(chain: MarkovChain) -> dict[str, Any]:
+    """Compute the properties of a chain; None where they need a stationary distribution and there is none."""
     import numpy as np
 
     from klump.cli.records import name
 
     classes = chain.classes
     sizes = np.bincount(classes.component, minlength=classes.n_classes)
-    facts: dict[str, Any] = {
+    properties: dict[str, Any] = {
         "n_states": chain.n_states,
         "n_transitions": chain.n_transitions,
         "sparse": chain.is_sparse,
@@ -49,11 +52,11 @@ def _facts(chain: MarkovChain) -> dict[str, Any]:
         "transient_states": int(sizes[~classes.closed].sum()),
     }
     if not chain.is_irreducible:
-        unknown = ("period", "reversible", "entropy_rate", "redundancy_rate", "stationary_range")
-        return facts | dict.fromkeys(unknown)
+        undefined = ("period", "reversible", "entropy_rate", "redundancy_rate", "stationary_range")
+        return properties | dict.fromkeys(undefined)
     mu = chain.stationary_distribution
     lightest, heaviest = int(np.argmin(mu)), int(np.argmax(mu))
-    return facts | {
+    return properties | {
         "period": _period(chain),
         "reversible": chain.is_reversible,
         "entropy_rate": chain.entropy_rate,
@@ -65,7 +68,7 @@ def _facts(chain: MarkovChain) -> dict[str, Any]:
 
 
 def _period(chain: MarkovChain) -> int:
-    """Greatest common divisor of the lengths of all cycles of an irreducible chain."""
+    """Period of an irreducible chain: the greatest common divisor of all cycle lengths."""
     import numpy as np
     from scipy import sparse
     from scipy.sparse import csgraph
@@ -75,14 +78,16 @@ def _period(chain: MarkovChain) -> int:
     graph = sparse.csr_array(chain.transition_matrix)
     if graph.diagonal().any():
         return 1
-    # Along a transition the distance from state 0 grows by one, up to a multiple of the period.
-    order, before = csgraph.breadth_first_order(graph, 0)
-    distance, place = np.zeros(len(order), dtype=np.int64), np.zeros(len(order), dtype=np.int64)
-    place[order] = np.arange(len(order))
-    found_from = place[before[order[1:]]]  # states are found from one that was found earlier, in that order
+    # For every transition i -> j, distance[i] + 1 = distance[j] modulo the period; distances are from state 0.
+    order, predecessor = csgraph.breadth_first_order(graph, 0)
+    distance, rank = np.zeros(len(order), dtype=np.int64), np.zeros(len(order), dtype=np.int64)
+    rank[order] = np.arange(len(order))
+    parent_rank = rank[
+        predecessor[order[1:]]
+    ]  # ascending: breadth-first search visits children in order of their parents
     begin, end = 0, 1
     while end < len(order):
-        last = 1 + int(np.searchsorted(found_from, end))
+        last = 1 + int(np.searchsorted(parent_rank, end))
         distance[order[end:last]] = distance[order[begin]] + 1
         begin, end = end, last
     period = 0
@@ -91,8 +96,8 @@ def _period(chain: MarkovChain) -> int:
     return period
 
 
-def _lines(source: ChainInput, chain: MarkovChain, facts: dict[str, Any]) -> list[str]:
-    from klump.chain.wording import shown
+def _lines(source: ChainInput, chain: MarkovChain, properties: dict[str, Any]) -> list[str]:
+    from klump.chain.wording import format_number, shown
     from klump.cli import tables
 
     width = tables.terminal_width()
@@ -100,18 +105,18 @@ def _lines(source: ChainInput, chain: MarkovChain, facts: dict[str, Any]) -> lis
     storage = "sparse" if chain.is_sparse else "dense"
     rows = [
         ("states", str(chain.n_states)),
-        ("transitions", f"{chain.n_transitions}, {degree:.1f} from each state; stored {storage}"),
+        ("transitions", f"{chain.n_transitions}, {degree:.1f} per state; stored {storage}"),
     ]
-    if not facts["irreducible"]:
-        rows += _class_rows(chain, width - 14)
+    if not properties["irreducible"]:
+        rows += _class_rows(chain, width - tables.FACT_WIDTH)
         return [tables.title(source.path), *chain.applied, *tables.facts(rows)]
-    low, high = facts["stationary_range"]
-    period = facts["period"]
+    low, high = properties["stationary_range"]
+    period = properties["period"]
     rows += [
         ("irreducible", "yes, " + ("aperiodic" if period == 1 else f"with period {period}")),
-        ("reversible", "yes" if facts["reversible"] else "no"),
-        ("entropy rate", f"{tables.number(facts['entropy_rate'])} bits, H(X2|X1)"),
-        ("redundancy", f"{tables.number(facts['redundancy_rate'])} bits, I(X1;X2)"),
+        ("reversible", "yes" if properties["reversible"] else "no"),
+        ("entropy rate", f"{format_number(properties['entropy_rate'])} bits per step, H(X2|X1)"),
+        ("redundancy", f"{format_number(properties['redundancy_rate'])} bits per step, I(X1;X2)"),
         (
             "stationary",
             f"from {low['probability']:.3g} ({shown(low['state'])}) "
@@ -122,7 +127,7 @@ def _lines(source: ChainInput, chain: MarkovChain, facts: dict[str, Any]) -> lis
 
 
 def _class_rows(chain: MarkovChain, width: int) -> list[tuple[str, str]]:
-    """Describe the classes of a chain that is not irreducible, and the ways out."""
+    """Describe the communicating classes of a chain that is not irreducible, and the remedies."""
     import numpy as np
 
     from klump.chain.wording import counted
@@ -134,22 +139,22 @@ def _class_rows(chain: MarkovChain, width: int) -> list[tuple[str, str]]:
     transient = np.flatnonzero(~classes.closed[classes.component])
     kinds = f"{counted(len(closed), 'closed class', 'es')}, {counted(len(transient), 'transient state')}"
     rows = [("irreducible", f"no: {kinds}")]
-    for number in closed[:5].tolist():
+    for number in closed[:_MAX_CLASSES].tolist():
         kind = "absorbing" if sizes[number] == 1 else "closed"
-        rows.append((f"  {kind}", _counted(chain, classes.members(number), width)))
-    if len(closed) > 5:
-        rows.append(("", f"and {counted(len(closed) - 5, 'more closed class', 'es')}"))
+        rows.append((f"  {kind}", _format_members(chain, classes.members(number), width)))
+    if len(closed) > _MAX_CLASSES:
+        rows.append(("", f"and {counted(len(closed) - _MAX_CLASSES, 'more closed class', 'es')}"))
     if len(transient):
-        rows.append(("  transient", _counted(chain, transient, width)))
+        rows.append(("  transient", _format_members(chain, transient, width)))
     largest = counted(int(sizes[closed[0]]), "state")
-    rows.append(("ways out", f"--restrict largest           keep the largest closed class, {largest}"))
-    rows.append(("", "--restart P --initial STATE  return there with probability P at every step"))
+    rows.append(("remedies", f"--restrict largest           keep the largest closed class, {largest}"))
+    rows.append(("", "--restart P --initial STATE  return to STATE with probability P at every step"))
     return rows
 
 
-def _counted(chain: MarkovChain, members: Any, width: int) -> str:
+def _format_members(chain: MarkovChain, members: Any, width: int) -> str:
     from klump.chain.wording import counted
-    from klump.cli.tables import listed
+    from klump.cli.tables import list_states
 
     start = f"{counted(len(members), 'state')}: "
-    return start + listed([chain.states[i] for i in members.tolist()], width - len(start))
+    return start + list_states([chain.states[i] for i in members.tolist()], width - len(start))

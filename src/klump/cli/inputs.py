@@ -1,4 +1,4 @@
-"""The chain that a command works on, and where it came from."""
+"""The input file of a command, its options, and their record for JSON documents."""
 
 from __future__ import annotations
 
@@ -10,10 +10,13 @@ from typing import TYPE_CHECKING, Any, Literal
 if TYPE_CHECKING:
     from klump.chain import MarkovChain
 
+# Block size for hashing, in bytes.
+_BLOCK = 2**20
+
 
 @dataclass(frozen=True)
 class ChainInput:
-    """A file, and what is done with it."""
+    """A file with a chain, and the options for reading it."""
 
     path: str
     normalize: bool
@@ -34,7 +37,7 @@ class ChainInput:
         )
 
     def record(self, chain: MarkovChain) -> dict[str, Any]:
-        """Say what was read, for JSON."""
+        """Return the file, the size of the chain and what was applied to it, for JSON documents."""
         return {
             **file_record(self.path),
             "n_states": chain.n_states,
@@ -45,15 +48,15 @@ class ChainInput:
 
 
 def file_record(path: str) -> dict[str, str]:
-    """Say which file it was, for JSON: where it is, and the hash of what is in it.
+    """Return path and SHA-256 digest of a file, for JSON documents.
 
-    The hash of a folder is that of the files that say what the chain is, one after the other.
+    The digest of a mapped folder is that of the files that define the chain, concatenated.
     """
     digest = hashlib.sha256()
     for part in _parts(Path(path)):
         with part.open("rb") as file:
-            while piece := file.read(2**20):
-                digest.update(piece)
+            while block := file.read(_BLOCK):
+                digest.update(block)
     return {"path": path, "sha256": digest.hexdigest()}
 
 

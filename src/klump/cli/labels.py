@@ -1,4 +1,4 @@
-"""Partitions from files of any tool, as labels in the order of the chain's states."""
+"""Partitions and soft maps from files of any tool, in the order of the chain's states."""
 
 from __future__ import annotations
 
@@ -19,139 +19,144 @@ if TYPE_CHECKING:
 
 
 def read_labels(path: str, chain: MarkovChain) -> Any:
-    """Read a partition (or a stochastic map) of the chain's states.
+    """Read a partition, or a soft map, of the chain's states.
 
-    ``.npy`` holds labels, or a map as a matrix; ``.npz`` an aggregation that klump saved; ``.json`` a list,
-    or an object with ``labels`` or a ``mapping`` (and ``states``, if they are in another order); ``.csv`` the columns
-    ``state`` and ``group``, and for a soft map ``share_0``, ``share_1``, ...; any other file has a label in each line.
+    ``.npy``: labels, or a map as a matrix. ``.npz``: an aggregation that klump saved. ``.json``: a list of labels, or
+    an object with ``labels`` or ``mapping``, and with ``states`` if their order is not the chain's. ``.csv``: the
+    columns ``state`` and ``group``, and for a soft map ``share_0``, ``share_1``, ... Other files: one label per line.
     """
-    reader = _READERS.get(Path(path).suffix.lower(), _from_lines)
+    reader = _READERS.get(Path(path).suffix.lower(), _read_lines)
     try:
         return reader(Path(path), chain)
     except UnicodeDecodeError as error:
-        raise FileFormatError(f"{path}: not UTF-8 text; check the suffix") from error
+        raise FileFormatError("not UTF-8 text", remedy="check the suffix", file=path) from error
     except OSError as error:
-        raise FileFormatError(f"{path}: cannot be read: {error.strerror or error}") from error
+        raise FileFormatError(f"cannot be read: {error.strerror or error}", file=path) from error
     except KlumpError as error:
-        # klump.load names the file itself.
-        raise type(error)(f"{path}: {str(error).removeprefix(f'{path}: ')}") from error
+        error.file = path
+        raise
 
 
-def _from_npy(path: Path, chain: MarkovChain) -> Any:
+def _read_npy(path: Path, chain: MarkovChain) -> Any:
     try:
         array = np.load(path, allow_pickle=False)
     except (ValueError, EOFError) as error:
-        raise FileFormatError("not a .npy array of numbers or text, or cut short") from error
+        raise FileFormatError("not a .npy array of numbers or strings, or truncated") from error
     if array.ndim == 2:
         return _as_map(array, chain)
     return _as_numbers(array.ravel().tolist(), chain)
 
 
-def _from_npz(path: Path, chain: MarkovChain) -> Any:
+def _read_npz(path: Path, chain: MarkovChain) -> Any:
     from klump.aggregation import Aggregation, AggregationGrid, load
 
     loaded = load(path)
     if not isinstance(loaded, Aggregation):
         kind = "grid" if isinstance(loaded, AggregationGrid) else "path"
         raise FileFormatError(
-            f"this is a {kind} of {counted(len(loaded), 'aggregation')}; save the one that is to be scored"
+            f"this is a {kind} of {counted(len(loaded), 'aggregation')}",
+            remedy="save the one that is to be scored",
         )
     labels = loaded.map.labels
     return _as_map(loaded.mapping, chain) if labels is None else _as_numbers(labels.tolist(), chain)
 
 
-def _from_json(path: Path, chain: MarkovChain) -> Any:
+def _read_json(path: Path, chain: MarkovChain) -> Any:
     try:
         content = json.loads(path.read_text(encoding="utf-8-sig"))
     except RecursionError as error:
-        raise FileFormatError("not a list of labels: it is nested too deeply") from error
+        raise FileFormatError("not a list of labels: the JSON document is nested too deeply") from error
     except json.JSONDecodeError as error:
         raise FileFormatError(f"line {error.lineno}: not valid JSON: {error.msg}") from error
     labels = content.get("labels") if isinstance(content, dict) else content
     if isinstance(content, dict) and content.get("mapping") is not None:
-        return _shares(content["mapping"], content.get("states"), chain)
+        return _parse_shares(content["mapping"], content.get("states"), chain)
     if not isinstance(labels, list) or any(isinstance(label, list | dict) for label in labels):
         raise FileFormatError("expected a list of labels, or an object with the key labels")
     states = content.get("states") if isinstance(content, dict) else None
     if not isinstance(states, list):
         return _as_numbers(labels, chain)
     if len(states) != len(labels):
-        raise FileFormatError(f"it has {counted(len(states), 'state')}, but {counted(len(labels), 'label')}")
-    return _by_name([(str(state), label) for state, label in zip(states, labels, strict=True)], chain)
+        raise FileFormatError(
+            f"the JSON document has {counted(len(states), 'state')}, but {counted(len(labels), 'label')}"
+        )
+    return _labels_by_name([(str(state), label) for state, label in zip(states, labels, strict=True)], chain)
 
 
-def _from_csv(path: Path, chain: MarkovChain) -> Any:
+def _read_csv(path: Path, chain: MarkovChain) -> Any:
     with path.open(encoding="utf-8-sig", newline="") as stream:
         reader = csv.reader(stream, strict=True)
         try:
             header = next(reader, [])
             if not {"state", "group"} <= set(header):
                 raise FileFormatError("line 1: the header must have the columns state and group")
-            state_at, group_at = header.index("state"), header.index("group")
-            share_at = [place for place, name in enumerate(header) if name.startswith("share_")]
+            state_column, group_column = header.index("state"), header.index("group")
+            share_columns = [column for column, name in enumerate(header) if name.startswith("share_")]
             pairs, shares = [], []
             for record in filter(None, reader):
                 if len(record) != len(header):
                     raise FileFormatError(
                         f"line {reader.line_num} has {counted(len(record), 'field')} instead of {len(header)}"
                     )
-                pairs.append((record[state_at], record[group_at]))
-                shares.append([record[place] for place in share_at])
+                pairs.append((record[state_column], record[group_column]))
+                shares.append([record[column] for column in share_columns])
         except csv.Error as error:
             raise FileFormatError(f"line {reader.line_num}: {error}") from error
-    if share_at:
-        return _shares(shares, [state for state, _ in pairs], chain)
-    return _by_name(pairs, chain)
+    if share_columns:
+        return _parse_shares(shares, [state for state, _ in pairs], chain)
+    return _labels_by_name(pairs, chain)
 
 
-def _from_lines(path: Path, chain: MarkovChain) -> Any:
+def _read_lines(path: Path, chain: MarkovChain) -> Any:
     lines = path.read_text(encoding="utf-8-sig").splitlines()
     while lines and not lines[-1]:
         lines.pop()
     return _as_numbers(lines, chain)
 
 
-_READERS = {".npy": _from_npy, ".npz": _from_npz, ".json": _from_json, ".csv": _from_csv}
+_READERS = {".npy": _read_npy, ".npz": _read_npz, ".json": _read_json, ".csv": _read_csv}
 
 
-def _shares(rows: Any, states: Any, chain: MarkovChain) -> NDArray[Any]:
-    """Turn the shares of states in groups into a map, in the chain's order."""
+def _parse_shares(rows: Any, states: Any, chain: MarkovChain) -> NDArray[Any]:
+    """Convert the shares of states in groups to a map, in the order of the chain's states."""
     try:
         array = np.array(rows, dtype=float)
     except (TypeError, ValueError) as error:
-        raise FileFormatError("the shares in groups must be numbers, as many for each state") from error
+        raise FileFormatError(
+            "the shares in groups must be numbers, the same number of them per state"
+        ) from error
     if array.ndim != 2 or (isinstance(states, list) and len(states) != len(array)):
-        raise FileFormatError("the shares in groups must be a list for each state")
+        raise FileFormatError("the shares in groups must be one list per state")
     if isinstance(states, list):
-        array = array[_in_order([(str(state), place) for place, state in enumerate(states)], chain)]
+        array = array[_reorder([(str(state), row) for row, state in enumerate(states)], chain)]
     return _as_map(array, chain)
 
 
-def _by_name(pairs: Sequence[tuple[str, Hashable]], chain: MarkovChain) -> list[int]:
-    """Turn labels that are given by name into numbers, in the chain's order."""
-    return _as_numbers(_in_order(pairs, chain), chain)
+def _labels_by_name(pairs: Sequence[tuple[str, Hashable]], chain: MarkovChain) -> list[int]:
+    """Convert pairs of state name and label to group numbers, in the order of the chain's states."""
+    return _as_numbers(_reorder(pairs, chain), chain)
 
 
-def _in_order(pairs: Sequence[tuple[str, Any]], chain: MarkovChain) -> list[Any]:
-    """Bring what is given by name into the chain's order."""
-    label: dict[str, Any] = {}
-    for state, group in pairs:
-        if state in label:
+def _reorder(pairs: Sequence[tuple[str, Any]], chain: MarkovChain) -> list[Any]:
+    """Return the values of pairs (state name, value) in the order of the chain's states."""
+    value_of: dict[str, Any] = {}
+    for state, value in pairs:
+        if state in value_of:
             raise FileFormatError(f"the state {state!r} is given twice")
-        label[state] = group
+        value_of[state] = value
     names = [str(state) for state in chain.states]
-    missing = [state for state in names if state not in label]
+    missing = [state for state in names if state not in value_of]
     if missing:
-        raise FileFormatError(f"the state {missing[0]!r} has no label{_such(missing)}")
+        raise FileFormatError(f"the state {missing[0]!r} has no label{_count_more(missing)}")
     known = set(names)
-    unknown = [state for state in label if state not in known]
-    # A restricted chain is a part of the one that was labelled.
+    unknown = [state for state in value_of if state not in known]
+    # A chain that was restricted lacks states of the file: their labels are ignored.
     if unknown and not chain.applied:
-        raise FileFormatError(f"the chain has no state {unknown[0]!r}{_such(unknown)}")
-    return [label[state] for state in names]
+        raise FileFormatError(f"the chain has no state {unknown[0]!r}{_count_more(unknown)}")
+    return [value_of[state] for state in names]
 
 
-def _such(states: Sequence[str]) -> str:
+def _count_more(states: Sequence[str]) -> str:
     return f" ({len(states)} such states)" if len(states) > 1 else ""
 
 
@@ -160,14 +165,14 @@ def _as_map(array: NDArray[Any], chain: MarkovChain) -> NDArray[Any]:
 
     if len(array) != chain.n_states:
         raise FileFormatError(
-            f"a map with {counted(len(array), 'row')}, but the chain has {counted(chain.n_states, 'state')}"
+            f"the map has {counted(len(array), 'row')}, but the chain has {counted(chain.n_states, 'state')}"
         )
-    as_mapping(array, chain.n_states)  # refuses what is no map while it is known which file is to blame
+    as_mapping(array, chain.n_states)  # raises here, where the file of an invalid map is known
     return array
 
 
 def _as_numbers(labels: Sequence[Any], chain: MarkovChain) -> list[int]:
-    """Turn labels of any kind into numbers of groups: 0, 1, ... stay, others count by first occurrence."""
+    """Convert labels to group numbers: 0, 1, ... stay; others are numbered by first occurrence."""
     if len(labels) != chain.n_states:
         raise FileFormatError(
             f"{counted(len(labels), 'label')}, but the chain has {counted(chain.n_states, 'state')}"
@@ -176,8 +181,8 @@ def _as_numbers(labels: Sequence[Any], chain: MarkovChain) -> list[int]:
     if empty is not None:
         raise FileFormatError(f"label {empty + 1} is empty")
     texts = [str(label) for label in labels]
-    kinds = dict.fromkeys(texts)
-    if set(kinds) == {str(number) for number in range(len(kinds))}:
+    distinct = dict.fromkeys(texts)
+    if set(distinct) == {str(number) for number in range(len(distinct))}:
         return [int(text) for text in texts]
-    numbering = {text: number for number, text in enumerate(kinds)}
+    numbering = {text: number for number, text in enumerate(distinct)}
     return [numbering[text] for text in texts]

@@ -1,9 +1,9 @@
-"""The options that commands share."""
+"""Options shared by several commands."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from functools import wraps
 from pathlib import Path
 from typing import Any
@@ -16,32 +16,34 @@ Function = Callable[..., Any]
 
 _CHAIN = (
     click.argument("file", type=click.Path()),
-    click.option("--normalize", is_flag=True, help="Divide each row by its sum: for files of counts."),
+    click.option("--normalize", is_flag=True, help="Divide each row by its sum, for files of counts."),
     click.option(
         "--restrict",
         type=click.Choice(["largest"]),
-        help="Keep only the largest closed class of a chain that is not irreducible.",
+        help="Keep only the largest closed class, for chains that are not irreducible.",
     ),
     click.option(
         "--restart",
         metavar="P",
         type=click.FloatRange(0.0, 1.0, min_open=True),
-        help="Return to the initial state with probability P at every step: for absorbing chains.",
+        help="Return to the initial state with probability P at every step, for absorbing chains.",
     ),
     click.option(
-        "--initial", metavar="STATE", help="Where a restart leads; without it, to every state alike."
+        "--initial",
+        metavar="STATE",
+        help="Initial state of --restart.  [default: every state with equal probability]",
     ),
 )
 
 
-def _not_zero(ctx: click.Context, param: click.Parameter, value: int | None) -> int | None:
+def _check_jobs(ctx: click.Context, param: click.Parameter, value: int | None) -> int | None:
     if value == 0:
-        raise click.BadParameter("0 processors cannot search; pass 1 or more, or -1 for all")
+        raise click.BadParameter("0 is not a number of workers; pass 1 or more, or -1 for one per processor")
     return value
 
 
 def seed_option(function: Function) -> Function:
-    """Take a random seed."""
+    """Add --seed."""
     option = click.option(
         "--seed", metavar="S", type=click.IntRange(0), default=0, show_default=True, help="Random seed."
     )
@@ -49,28 +51,38 @@ def seed_option(function: Function) -> Function:
 
 
 def jobs_option(default: int | None = None) -> Callable[[Function], Function]:
-    """Take a number of processors; None is joblib's default, which is one."""
-    shown = "all" if default == -1 else "1"
+    """Add --jobs; the default None is joblib's, which is one worker."""
+    default_text = "-1" if default == -1 else "1"
     return click.option(
         "--jobs",
         "-j",
         metavar="J",
         type=int,
         default=default,
-        callback=_not_zero,
-        help=f"Processors to use; -1 for all.  [default: {shown}]",
+        callback=_check_jobs,
+        help=f"Number of parallel workers; -1 for one per processor.  [default: {default_text}]",
     )
 
 
 def quiet_option(function: Function) -> Function:
-    """Take whether to be silent on stderr."""
-    option = click.option("--quiet", "-q", is_flag=True, help="No progress and no remarks on stderr.")
+    """Add --quiet."""
+    option = click.option(
+        "--quiet",
+        "-q",
+        is_flag=True,
+        help="Print no progress and no messages on standard error, except errors.",
+    )
     return option(function)
 
 
 _SEARCH = (
     click.option(
-        "--n-init", metavar="N", type=click.IntRange(1), default=20, show_default=True, help="Restarts."
+        "--n-init",
+        metavar="N",
+        type=click.IntRange(1),
+        default=20,
+        show_default=True,
+        help="Number of restarts.",
     ),
     seed_option,
     jobs_option(),
@@ -78,8 +90,8 @@ _SEARCH = (
 
 
 def beta_option(name: str = "beta", *, multiple: bool = False) -> Callable[[Function], Function]:
-    """Take beta; several of them if ``multiple``."""
-    help = "What to keep: from 0 (the groups form a Markov chain) to 1 (the next group tells of the present state)"
+    """Add --beta; with ``multiple``, one that may be repeated."""
+    help = "Weight in the cost, from 0 (lumpability) to 1 (information bottleneck)"
     return click.option(
         "--beta",
         name,
@@ -93,22 +105,22 @@ def beta_option(name: str = "beta", *, multiple: bool = False) -> Callable[[Func
 
 
 def gamma_option(function: Function) -> Function:
-    """Take the weight of generated information."""
+    """Add --gamma."""
     option = click.option(
         "--gamma",
         type=click.FloatRange(0.0, 1e6),
         default=0.0,
         show_default=True,
         metavar="G",
-        callback=_not_nan,
-        help="Add G times the loss of generated information, H(X2|X1) - H(Y2|X1), to the cost.",
+        callback=_check_gamma,
+        help="Weight of generated information in the cost: adds G (H(X2|X1) - H(Y2|X1)).",
     )
     return option(function)
 
 
-def _not_nan(ctx: click.Context, param: click.Parameter, value: float) -> float:
+def _check_gamma(ctx: click.Context, param: click.Parameter, value: float) -> float:
     if math.isnan(value):
-        raise click.BadParameter("nan is not a number")
+        raise click.BadParameter("NaN is not a weight; pass a number, 0 or more")
     return value
 
 
@@ -119,7 +131,7 @@ _PUBLISHED = (
         type=click.FloatRange(1e-4, 1.0),
         default=0.1,
         show_default=True,
-        help="Step of beta in annealing.",
+        help="Step of beta in annealing (Algorithm 2).",
     ),
     click.option(
         "--max-sweeps",
@@ -127,77 +139,96 @@ _PUBLISHED = (
         type=click.IntRange(1, 1_000_000),
         default=100,
         show_default=True,
-        help="Sweeps of Algorithm 1 at each beta, at most.",
+        help="Largest number of sweeps of Algorithm 1 per beta.",
     ),
     click.option(
         "--allow-empty",
         is_flag=True,
-        help="Let groups run empty, as the published algorithms do: there may be fewer than K.",
+        help="Let groups become empty, as the published algorithms do: the result may have fewer than K groups.",
     ),
 )
 
 
 def published_options(function: Function) -> Function:
-    """Take the parameters of the paper's Algorithms 1 and 2."""
-    return _all(_PUBLISHED, function)
+    """Add the parameters of the paper's Algorithms 1 and 2."""
+    return _add(_PUBLISHED, function)
 
 
 _PRINTING = (
-    click.option("--json", "as_json", is_flag=True, help="Print JSON instead of tables."),
+    click.option("--json", "as_json", is_flag=True, help="Print a JSON document instead of tables."),
     quiet_option,
 )
 
 
-def _all(options: tuple[Function, ...], function: Function) -> Function:
+def _add(options: tuple[Function, ...], function: Function) -> Function:
     for option in reversed(options):
         function = option(function)
     return function
 
 
 def chain_options(function: Function) -> Function:
-    """Take a file and what to do with it; the command gets a :class:`ChainInput` called ``source``."""
+    """Add FILE and the options for reading it; the command gets them as ``source``, a :class:`ChainInput`."""
 
     @wraps(function)
-    def with_source(
+    def call_with_source(
         *, file: str, normalize: bool, restrict: Any, restart: float | None, initial: str | None, **rest: Any
     ) -> Any:
         if initial is not None and restart is None:
-            raise click.UsageError("--initial says where a restart leads; pass --restart with it")
+            raise click.UsageError(
+                "--initial is the initial state of --restart; pass --restart as well, or leave --initial out"
+            )
         return function(source=ChainInput(file, normalize, restrict, restart, initial), **rest)
 
-    return _all(_CHAIN, with_source)
+    return _add(_CHAIN, call_with_source)
 
 
 def search_options(function: Function) -> Function:
-    """Take what controls a search: restarts, seed, processors."""
-    return _all(_SEARCH, function)
+    """Add --n-init, --seed and --jobs."""
+    return _add(_SEARCH, function)
 
 
 def printing_options(function: Function) -> Function:
-    """Take how results are printed."""
-    return _all(_PRINTING, function)
+    """Add --json and --quiet."""
+    return _add(_PRINTING, function)
+
+
+def method_option(names: Collection[str], help: str) -> Callable[[Function], Function]:
+    """Add --method, one of the names."""
+
+    # A callback instead of click.Choice, whose metavar would repeat the list of methods in the help text.
+    def check(ctx: click.Context, param: click.Parameter, value: str) -> str:
+        return check_name(value, names)
+
+    return click.option("--method", default="auto", show_default=True, metavar="M", callback=check, help=help)
+
+
+def check_name(name: str, known: Collection[str]) -> str:
+    """Return a name that is known; raise BadParameter for another."""
+    if name not in known:
+        raise click.BadParameter(f"{name!r} is not one of {', '.join(known)}")
+    return name
 
 
 def n_states_option(*, required: bool = True) -> Callable[[Function], Function]:
-    """Take the number of groups."""
+    """Add -k."""
     return click.option(
-        "-k", "--n-states", metavar="K", type=click.IntRange(1), required=required, help="How many groups."
+        "-k", "--n-states", metavar="K", type=click.IntRange(1), required=required, help="Number of groups."
     )
 
 
 def output_option(
     help: str, suffixes: tuple[str, ...] = (".npz", ".csv", ".json")
 ) -> Callable[[Function], Function]:
-    """Take a file to save to; it is checked before the search, not after it."""
-    words = f"{', '.join(suffixes[:-1])} or {suffixes[-1]}"
+    """Add -o; suffix and folder are checked before the search."""
+    choices = f"{', '.join(suffixes[:-1])} or {suffixes[-1]}"
 
     def check(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
         if value is None:
             return None
         if Path(value).suffix.lower() not in suffixes:
-            raise click.BadParameter(f"{value!r} must end in {words}")
+            raise click.BadParameter(f"{value!r} must end in {choices}")
         if not Path(value).parent.is_dir():
-            raise click.BadParameter(f"there is no folder {str(Path(value).parent)!r}")
+            raise click.BadParameter(f"there is no folder {str(Path(value).parent)!r}; create it first")
         return value
 
     return click.option("-o", "--output", metavar="OUT", callback=check, help=help)

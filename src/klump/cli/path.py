@@ -1,8 +1,9 @@
-"""``klump path``: one aggregation for each beta, from one annealing run."""
+"""``klump path``: one aggregation per beta, from one annealing run."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -22,16 +23,16 @@ if TYPE_CHECKING:
     from klump.aggregation import AggregationPath
 
 
-def _numbers(ctx: click.Context, param: click.Parameter, value: str | None) -> list[float] | None:
+def _parse_betas(ctx: click.Context, param: click.Parameter, value: str | None) -> list[float] | None:
     if value is None:
         return None
     try:
         betas = [float(part) for part in value.split(",")]
     except ValueError:
         raise click.BadParameter(f"{value!r} is not a list of numbers like 1,0.8,0.5") from None
-    wrong = [beta for beta in betas if not 0.0 <= beta <= 1.0]
-    if wrong:
-        raise click.BadParameter(f"{wrong[0]:g} is not between 0 and 1")
+    invalid = [beta for beta in betas if not 0.0 <= beta <= 1.0]
+    if invalid:
+        raise click.BadParameter(f"{invalid[0]:g} is not between 0 and 1")
     return betas
 
 
@@ -41,13 +42,13 @@ def _numbers(ctx: click.Context, param: click.Parameter, value: str | None) -> l
 @click.option(
     "--betas",
     metavar="B,B,...",
-    callback=_numbers,
-    help="Values of beta, falling.  [default: 1, 1 - D, 1 - 2 D, ..., 0 with the step D]",
+    callback=_parse_betas,
+    help="Values of beta, in descending order.  [default: 1, 1 - D, 1 - 2 D, ..., 0 with the step D]",
 )
 @gamma_option
 @published_options
 @search_options
-@output_option("Save to OUT: .npz keeps all, .csv has the labels, .json as --json.")
+@output_option("Save to OUT: .npz (complete), .csv (state and its group per beta) or .json (as --json).")
 @printing_options
 def command(
     source: ChainInput,
@@ -64,15 +65,15 @@ def command(
     as_json: bool,
     quiet: bool,
 ) -> None:
-    """Group the states for every beta from 1 down to 0, by annealing (Algorithm 2)."""
+    """Partition the states of the chain in FILE at every beta from 1 down to 0, by annealing (Algorithm 2)."""
     from klump.cli import progress, records
     from klump.cli.results import deliver
 
     chain = source.read()
-    with progress.search_progress(quiet=quiet) as shown:
+    with progress.search_progress(quiet=quiet) as bars:
         from klump import aggregation
 
-        found = aggregation.beta_path(
+        path = aggregation.beta_path(
             chain,
             n_states,
             betas=betas,
@@ -83,7 +84,7 @@ def command(
             step=step,
             max_sweeps=max_sweeps,
             allow_empty=allow_empty,
-            progress=shown.update,
+            progress=bars.callback("searching"),
         )
         document = records.document(
             "path",
@@ -95,38 +96,49 @@ def command(
             max_sweeps=max_sweeps,
             allow_empty=allow_empty,
             gamma=gamma,
-            n_states=n_states,
-            betas=list(found.betas),
+            n_groups=n_states,
+            n_states=n_states,  # the old name of n_groups, kept for one version
+            betas=list(path.betas),
             states=[records.name(state) for state in chain.states],
-            aggregations=[records.aggregation(agg) for agg in found],
+            aggregations=[records.aggregation(agg) for agg in path],
         )
-    lines = None if as_json else _lines(source, found, seed)
-    deliver(found, document, lines, output, quiet=quiet)
+    lines = None if as_json else _lines(source, path, seed)
+    deliver(path, document, lines, _label_rows(path), output, quiet=quiet)
+
+
+def _label_rows(path: AggregationPath) -> Iterator[Sequence[Any]]:
+    """Yield each state and its group per beta."""
+    yield ("state", *(f"{agg.beta:g}" for agg in path))
+    yield from zip(path[0].original.states, *(agg.labels.tolist() for agg in path), strict=True)
 
 
 def _lines(source: ChainInput, path: AggregationPath, seed: int) -> list[str]:
-    from klump.chain.wording import counted
+    from klump.chain.wording import counted, format_number, format_percent
     from klump.cli import tables
 
-    first, numbers = path[0], {agg.n_states for agg in path}
-    groups, gamma = counted(max(numbers), "group"), f", gamma {first.gamma:g}" * (first.gamma > 0)
+    first, sizes = path[0], {agg.n_states for agg in path}
+    n_groups = f"{min(sizes)} to " * (len(sizes) > 1) + counted(max(sizes), "group")
     rows = [
         (
             f"{agg.beta:g}",
-            *([str(agg.n_states)] if len(numbers) > 1 else []),
-            tables.number(agg.cost),
-            tables.number(agg.costs.lumpability),
-            tables.number(agg.costs.predictability),
-            tables.percent(agg.costs.kept),
-            tables.number(agg.bisimulation.epsilon),
+            *([str(agg.n_states)] if len(sizes) > 1 else []),
+            format_number(agg.cost),
+            format_number(agg.costs.lumpability),
+            format_number(agg.costs.predictability),
+            format_percent(agg.costs.kept),
+            format_number(agg.bisimulation.epsilon),
         )
         for agg in path
     ]
-    number = ["groups"] if len(numbers) > 1 else []
-    columns = ("beta", *number, "cost", "lumpability", "predictability", "kept", "epsilon")
-    return [
-        *tables.heading(source.path, first.original),
-        f"{f'{min(numbers)} to ' * (len(numbers) > 1)}{groups} for each beta{gamma} (seed {seed}); costs in bits",
-        "",
-        *tables.table(columns, rows),
-    ]
+    groups = ["groups"] if len(sizes) > 1 else []
+    columns = ("beta", *groups, "cost", "lumpability", "predictability", "kept", "epsilon")
+    # One note for all betas: one run found them, and Ctrl-C interrupts it as a whole.
+    interrupted = {note: None for agg in path for note in agg.notes if note.kind == "interrupted"}
+    return tables.blocks(
+        [
+            *tables.heading(source.path, first.original),
+            f"{n_groups} per beta{tables.gamma_suffix(first.gamma)} (seed {seed}); costs in bits",
+        ],
+        tables.table(columns, rows),
+        tables.notes(interrupted, tables.terminal_width()),
+    )

@@ -1,12 +1,17 @@
-"""What a user sees on stderr while klump works."""
+"""Progress bars and messages on standard error.
+
+Public callbacks have three signatures: (done, total, best_cost), (done, total) and (name, done, total). All of them
+call :meth:`Bars.update`.
+"""
 
 from __future__ import annotations
 
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from importlib import import_module
 from typing import Any, Self
 
@@ -14,30 +19,31 @@ import click
 
 from klump.chain.wording import counted
 
-# Work that is over sooner than this needs no progress bar.
-_PATIENCE = 1.0
+# Delay before the bars appear, and shortest run time that is reported without them, in seconds.
+_DELAY = 1.0
 
 _COMPILING = "klump: compiling kernels, once; this takes about half a minute"
 
 
 class Bars:
-    """Progress bars, one for each named piece of work, shown on a terminal once it takes over a second.
+    """Progress bars on a terminal, one per named part of the work, shown after a delay of one second.
 
-    A subclass says what stands in a line, and what is said at the end where stderr is not a terminal.
+    A subclass sets the columns of a bar, and the message at the end where standard error is not a terminal.
     """
 
     compiled = False
+    """Whether a kernel was compiled."""
 
-    def __init__(self, *, quiet: bool, patience: float = _PATIENCE, console: Any = None) -> None:
+    def __init__(self, *, quiet: bool, delay: float = _DELAY, console: Any = None) -> None:
         self._quiet = quiet
-        self._patience = patience
+        self._delay = delay
         self._console = console
         self._bars: Any = None
         self._tasks: dict[str, Any] = {}
         self._states: dict[str, dict[str, Any]] = {}
         self._lock = threading.Lock()
-        # A thread of its own, because the first start alone may take longer than anybody's patience.
-        self._timer = threading.Timer(patience, self._show)
+        # A timer thread, because the first progress report may come long after the delay.
+        self._timer = threading.Timer(delay, self._show)
         self._timer.daemon = True
 
     def __enter__(self) -> Self:
@@ -56,7 +62,7 @@ class Bars:
             self._conclude(time.perf_counter() - self._begin)
 
     def say(self, message: str) -> None:
-        """Print a line on stderr, above the bars if there are any."""
+        """Print a line on standard error, above the bars if they are shown."""
         if self._quiet:
             return
         with self._lock:
@@ -65,12 +71,21 @@ class Bars:
             else:
                 click.echo(message, err=True)
 
+    def update(self, name: str, done: int, total: int | None, best_cost: float | None = None) -> None:
+        """Set the progress of a part: ``done`` of ``total`` steps, and the best cost so far if there is one."""
+        best = "..." if best_cost is None else f"{max(best_cost, 0.0):.6f}"
+        self._advance(name, completed=done, total=total, best=best)
+
+    def callback(self, name: str) -> Callable[..., None]:
+        """Return the progress callback of one part: :meth:`update` without the name."""
+        return partial(self.update, name)
+
     def _columns(self) -> tuple[Any, ...]:
-        """What stands in a line, as columns of rich; ``task.fields`` has what :meth:`_advance` was given."""
+        """Return the columns of a bar, as rich takes them; ``task.fields`` has the arguments of :meth:`_advance`."""
         raise NotImplementedError
 
     def _conclude(self, seconds: float) -> None:
-        """Say how it went, where no bars were shown."""
+        """Print the message at the end, where no bars were shown."""
 
     def _advance(self, name: str, **state: Any) -> None:
         with self._lock:
@@ -95,8 +110,8 @@ class Bars:
         from rich.progress import Progress
 
         console = self._console or Console(stderr=True, markup=False, highlight=False)
-        # Transient: the bars are gone when the result stands on the screen.
-        # What others do to sys.stdout in the meantime is not to be undone when the bars are gone.
+        # transient: the bars are erased before the result is printed. No redirection: at the end rich would restore
+        # the present sys.stdout and sys.stderr, and undo redirections that were made since.
         bars = Progress(
             *self._columns(), console=console, transient=True, redirect_stdout=False, redirect_stderr=False
         )
@@ -110,16 +125,13 @@ class Bars:
 class SearchProgress(Bars):
     """A progress bar with the best cost so far.
 
-    Where stderr is not a terminal, one line at the end says how long the search took.
+    Where standard error is not a terminal, one line at the end reports the run time.
     """
 
-    def __init__(self, *, quiet: bool, patience: float = _PATIENCE, console: Any = None) -> None:
-        super().__init__(quiet=quiet, patience=patience, console=console)
+    def __init__(self, *, quiet: bool, delay: float = _DELAY, console: Any = None) -> None:
+        super().__init__(quiet=quiet, delay=delay, console=console)
+        # A bar of unknown length until the first progress report.
         self._advance("searching", completed=0, total=None, best="...")
-
-    def update(self, done: int, total: int, best_cost: float) -> None:
-        """Take the state of the search: what ``klump.aggregate`` calls back with."""
-        self._advance("searching", completed=done, total=total, best=f"{max(best_cost, 0.0):.6f}")
 
     def _columns(self) -> tuple[Any, ...]:
         from rich.progress import TextColumn, TimeElapsedColumn
@@ -127,7 +139,7 @@ class SearchProgress(Bars):
         return (*_bar(), TimeElapsedColumn(), TextColumn("best cost {task.fields[best]}"))
 
     def _conclude(self, seconds: float) -> None:
-        if seconds >= self._patience:
+        if seconds >= self._delay:
             state = self._states["searching"]
             compiling = " (with compilation)" * self.compiled
             steps = counted(state["completed"], "step")
@@ -135,25 +147,21 @@ class SearchProgress(Bars):
 
 
 class ExperimentProgress(Bars):
-    """A progress bar for each experiment.
+    """One progress bar per experiment.
 
-    Where stderr is not a terminal, a line at the end of each says how long it took.
+    Where standard error is not a terminal, one line at the end of each experiment reports its run time.
     """
 
     @contextmanager
     def running(self, name: str) -> Iterator[None]:
-        """Show one experiment while it runs."""
+        """Show the bar of one experiment while the block runs."""
         begin = time.perf_counter()
-        self._advance(name, completed=0, total=None)
+        self.update(name, 0, None)
         yield
         total = self._states[name]["total"] or 1
-        self._advance(name, completed=total, total=total)
+        self.update(name, total, total)
         if not self._is_terminal():
             self.say(f"klump: {name}: done in {time.perf_counter() - begin:.1f} s")
-
-    def update(self, name: str, done: int, total: int) -> None:
-        """Take the state of an experiment: what ``klump.experiments`` calls back with."""
-        self._advance(name, completed=done, total=total)
 
     def _columns(self) -> tuple[Any, ...]:
         from rich.progress import MofNCompleteColumn, TimeElapsedColumn
@@ -162,15 +170,15 @@ class ExperimentProgress(Bars):
 
 
 class ComparisonProgress(Bars):
-    """A progress bar that names the method that is running.
+    """A progress bar with the name of the running method.
 
-    Where stderr is not a terminal, a line for each method that took its time says how long.
+    Where standard error is not a terminal, one line per method reports its run time, if that exceeds the delay.
     """
 
     _running: tuple[str, float] | None = None
 
-    def update(self, name: str, done: int, total: int) -> None:
-        """Take the state of the comparison: what ``klump.compare`` calls back with."""
+    def update(self, name: str, done: int, total: int | None, best_cost: float | None = None) -> None:
+        """Report the run time of the previous method, and show the next one, ``name``."""
         self._close()
         self._running = name, time.perf_counter()
         self._advance("comparing", completed=done, total=total, method=name)
@@ -188,19 +196,15 @@ class ComparisonProgress(Bars):
             return
         name, begin = self._running
         seconds = time.perf_counter() - begin
-        if seconds >= self._patience:
+        if seconds >= self._delay:
             self.say(f"klump: {name}: done in {seconds:.1f} s")
 
 
 class GuaranteeProgress(Bars):
-    """A progress bar for the bounds and one for the simulation.
+    """One progress bar per named part: the bounds and the simulation, or the cells of a grid.
 
-    Where stderr is not a terminal, one line at the end says how long they took.
+    Where standard error is not a terminal, one line at the end reports the run time.
     """
-
-    def update(self, name: str, done: int, total: int) -> None:
-        """Take how far one of them is."""
-        self._advance(name, completed=done, total=total)
 
     def _columns(self) -> tuple[Any, ...]:
         from rich.progress import TimeElapsedColumn
@@ -208,7 +212,7 @@ class GuaranteeProgress(Bars):
         return (*_bar(), TimeElapsedColumn())
 
     def _conclude(self, seconds: float) -> None:
-        if seconds >= self._patience:
+        if seconds >= self._delay:
             self.say(f"klump: {' and '.join(self._states)} took {seconds:.1f} s")
 
 
@@ -224,14 +228,14 @@ def _bar() -> tuple[Any, ...]:
 
 @contextmanager
 def search_progress(*, quiet: bool) -> Iterator[SearchProgress]:
-    """Show progress, and announce when kernels have to be compiled first."""
+    """Show the progress of a search, and announce the compilation of kernels."""
     with SearchProgress(quiet=quiet) as progress, compilation_announced(progress):
         yield progress
 
 
 @contextmanager
 def comparison_progress(*, quiet: bool) -> Iterator[ComparisonProgress]:
-    """Show progress on what is stderr now: it is redirected while other people's tools run."""
+    """Show the progress of a comparison on the present sys.stderr, which is redirected while outside tools run."""
     from rich.console import Console
 
     console = Console(file=sys.stderr, markup=False, highlight=False)
@@ -241,7 +245,7 @@ def comparison_progress(*, quiet: bool) -> Iterator[ComparisonProgress]:
 
 @contextmanager
 def compilation_announced(progress: Bars) -> Iterator[None]:
-    """Say so when kernels are compiled; nothing happens when they come from numba's cache."""
+    """Announce the first compilation of a kernel in the block; loading from numba's cache is not announced."""
     events: Any = import_module("numba.core.event")
 
     class Announcer(events.Listener):  # type: ignore[misc]

@@ -1,4 +1,4 @@
-"""Results as JSON: strictly valid, with everything that is needed to repeat them."""
+"""Results as JSON documents: strictly valid JSON, with all that a rerun needs."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any
 from klump import __version__
 
 if TYPE_CHECKING:
-    from klump.aggregation import Aggregation, AggregationTree, Costs
+    from klump.aggregation import Aggregation, AggregationTree
     from klump.chain import MarkovChain
     from klump.cli.inputs import ChainInput
     from klump.guarantees import Guarantees, MonteCarlo
 
 
 def document(schema: str, source: ChainInput, chain: MarkovChain, **content: Any) -> dict[str, Any]:
-    """Put in front of a result what it is and where it came from."""
+    """Build a JSON document: schema version, package versions and input file, then the content."""
     return {
         "schema": f"klump/{schema}/1",
         "klump": __version__,
@@ -30,16 +30,16 @@ def document(schema: str, source: ChainInput, chain: MarkovChain, **content: Any
     }
 
 
-def written(content: dict[str, Any]) -> str:
-    """Write JSON with a line for each key: labels of a large chain should not take a line each."""
+def format_json(document: dict[str, Any]) -> str:
+    """Format a document with one line per top-level key, so that arrays stay on one line."""
     lines = (
-        f"  {json.dumps(key)}: {json.dumps(plain(value), allow_nan=False)}" for key, value in content.items()
+        f"  {json.dumps(key)}: {json.dumps(plain(value), allow_nan=False)}" for key, value in document.items()
     )
     return "{\n" + ",\n".join(lines) + "\n}"
 
 
 def plain(value: Any) -> Any:
-    """Turn arrays into lists, and numbers that JSON does not know into null.
+    """Convert arrays and tuples to lists, and NaN and infinity, which JSON does not have, to None.
 
     >>> plain({"kept": float("nan"), "labels": (1, 2)})
     {'kept': None, 'labels': [1, 2]}
@@ -58,25 +58,26 @@ def plain(value: Any) -> Any:
 
 
 def name(state: Hashable) -> str | int:
-    """Give a state's name as JSON has it: text and integers stay, the rest becomes text."""
+    """Return a state's name for JSON: strings and integers as they are, others as strings."""
     return state if isinstance(state, str | int) else str(state)
 
 
 def aggregation(agg: Aggregation) -> dict[str, Any]:
-    """Everything about one aggregation but the names of the states; null is what it does not have.
+    """Describe one aggregation, without the names of all states.
 
-    That is the map of a partition, which labels describe; what needs a stationary distribution; the tree and the splits
-    of methods that merge and split nothing.
+    None: ``mapping`` of a partition, which has ``labels``; costs and masses of a chain that is not irreducible;
+    ``tree`` and ``splits`` of other methods. ``n_states`` is the old name of ``n_groups``, kept for one version.
     """
     stationary = agg.original.is_irreducible
     return {
         "beta": agg.beta,
         "gamma": agg.gamma,
+        "n_groups": agg.n_states,
         "n_states": agg.n_states,
         "labels": agg.labels,
         "mapping": agg.mapping if agg.map.labels is None else None,
         "groups": [[name(state) for state in group] for group in agg.groups],
-        "costs": costs(agg.costs, agg.cost) if stationary else None,
+        "costs": agg.costs.to_dict(agg.beta, agg.gamma) if stationary else None,
         "cost": agg.cost if stationary else None,
         "transition_matrix": matrix(agg.chain),
         "stationary_distribution": agg.masses if stationary else None,
@@ -88,20 +89,8 @@ def aggregation(agg: Aggregation) -> dict[str, Any]:
     }
 
 
-def costs(found: Costs, cost: float) -> dict[str, float]:
-    """List the costs of a map, in bits, and the share of the redundancy that it keeps."""
-    return {
-        "lumpability": found.lumpability,
-        "predictability": found.predictability,
-        "bottleneck": found.bottleneck,
-        "generated": found.generated,
-        "cost": cost,
-        "kept": found.kept,
-    }
-
-
 def matrix(chain: MarkovChain) -> Any:
-    """Give a matrix as rows; a sparse one, which would be too large so, as its entries."""
+    """Return a dense matrix as rows, and a sparse one as its non-zero entries in coordinate format."""
     if not chain.is_sparse:
         return chain.transition_matrix
     stored: Any = chain.transition_matrix
@@ -110,7 +99,7 @@ def matrix(chain: MarkovChain) -> Any:
 
 
 def bisimulation(agg: Aggregation) -> dict[str, float] | None:
-    """List the certificate of an aggregation; a stochastic map has none."""
+    """Return the certificate of a partition; None for a stochastic map."""
     if agg.map.labels is None:
         return None
     found = agg.bisimulation
@@ -118,7 +107,7 @@ def bisimulation(agg: Aggregation) -> dict[str, float] | None:
 
 
 def horizon(agg: Aggregation, steps: int, found: Guarantees | None) -> dict[str, float | None]:
-    """List the bounds on the laws of paths: of stationary chains, if there are guarantees, and from any start.
+    """Return the bounds on the total variation between path distributions, from stationary and from any start.
 
     ``total_variation`` is the old name of ``any_start``, kept for one version.
     """
@@ -132,14 +121,14 @@ def horizon(agg: Aggregation, steps: int, found: Guarantees | None) -> dict[str,
 
 
 def tree(found: AggregationTree | None) -> dict[str, Any] | None:
-    """List the mergers of an agglomerative method; other methods have none."""
+    """Return the mergers of an agglomerative method; None for other methods."""
     if found is None:
         return None
     return {"leaves": found.leaves, "merges": found.merges, "merge_costs": found.merge_costs}
 
 
 def guarantees(found: Guarantees, simulated: MonteCarlo, betas: Iterable[float], seed: int) -> dict[str, Any]:
-    """List what is lost over all times, between bounds, and the entropy rate by simulation."""
+    """Return lower and upper bounds of the rates in bits per step, and the simulated entropy rate."""
     return {
         "entropy_rate": asdict(found.entropy_rate),
         "divergence": asdict(found.divergence),
@@ -151,7 +140,7 @@ def guarantees(found: Guarantees, simulated: MonteCarlo, betas: Iterable[float],
 
 
 def versions(*packages: str) -> dict[str, str | None]:
-    """Versions of Python and of packages; None for one that is not installed."""
+    """Return the versions of Python and of packages; None for a package that is not installed."""
     found: dict[str, str | None] = {"python": platform.python_version()}
     for package in packages:
         try:

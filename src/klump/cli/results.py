@@ -1,64 +1,106 @@
-"""What becomes of a result: it is printed, saved, and says if it was interrupted."""
+"""The end of a command: print the result, save it, report an interruption, set the exit status."""
 
 from __future__ import annotations
 
 import csv
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import click
 
-from klump.cli.commands import INTERRUPTED
-from klump.cli.records import written
+from klump.cli.commands import INTERRUPTED, RESULT_PRINTED
+from klump.cli.records import format_json
 from klump.errors import FileFormatError
 
-if TYPE_CHECKING:
-    from klump.aggregation import Aggregation, AggregationPath
+# Suffixes of pictures, which need matplotlib.
+PICTURES = (".png", ".svg", ".pdf")
+
+
+class Result(Protocol):
+    """A result that a search returned; one with ``save`` or ``plot`` can be written to files of that kind."""
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether Ctrl-C stopped the search."""
+
+
+def check_picture(output: str | None) -> None:
+    """Raise MissingPackageError before the search if the output is a picture and matplotlib is not installed."""
+    if output is not None and _suffix(output) in PICTURES:
+        from klump.plots import import_figure
+
+        import_figure()
+
+
+def print_lines(lines: Sequence[str]) -> None:
+    """Print lines on standard output."""
+    click.echo("\n".join(lines))
+
+
+def print_document(document: dict[str, Any]) -> None:
+    """Print a JSON document on standard output."""
+    click.echo(format_json(document))
+    click.get_current_context().meta[RESULT_PRINTED] = True
 
 
 def deliver(
-    result: Aggregation | AggregationPath,
+    result: Result,
     document: dict[str, Any],
     lines: Sequence[str] | None,
+    rows: Iterable[Sequence[Any]],
     output: str | None,
     *,
     quiet: bool,
 ) -> None:
-    """Print lines, or the document if there are none, and save the result; exit if it was interrupted."""
-    click.echo(written(document) if lines is None else "\n".join(lines))
+    """Print lines, or the JSON document if there are none; save the result; exit with 130 if it was interrupted.
+
+    Lines state an interruption themselves; a JSON document has the key ``interrupted``, and standard error a message.
+
+    Parameters
+    ----------
+    result
+        What was found.
+    document
+        The result as a JSON document.
+    lines
+        The result as text; None prints the document.
+    rows
+        Header and rows of a CSV file, read only if the output is one.
+    output
+        File to save to, if any: the suffix selects the format.
+    quiet
+        Whether to leave out the message that names the saved file.
+    """
+    if lines is None:
+        print_document(document)
+    else:
+        print_lines(lines)
     if output is not None:
-        _save(result, document, output)
+        _save(result, document, rows, output)
         if not quiet:
             click.echo(f"klump: saved {output}", err=True)
     if result.interrupted:
-        if not any("interrupted:" in line for line in lines or ()):
-            click.echo("klump: interrupted: this is the best found so far", err=True)
+        if lines is None:
+            click.echo("klump: interrupted: this is what was found so far", err=True)
         click.get_current_context().exit(INTERRUPTED)
 
 
-def _save(result: Aggregation | AggregationPath, document: dict[str, Any], output: str) -> None:
-    suffix = Path(output).suffix.lower()
+def _save(result: Any, document: dict[str, Any], rows: Iterable[Sequence[Any]], output: str) -> None:
+    suffix = _suffix(output)
     try:
         if suffix == ".csv":
             with open(output, "w", encoding="utf-8", newline="") as stream:
-                csv.writer(stream, lineterminator="\n").writerows(_label_rows(result))
+                csv.writer(stream, lineterminator="\n").writerows(rows)
         elif suffix == ".json":
-            Path(output).write_text(written(document) + "\n", encoding="utf-8")
+            Path(output).write_text(format_json(document) + "\n", encoding="utf-8")
+        elif suffix in PICTURES:
+            result.plot(output)
         else:
             result.save(output)
     except OSError as error:
-        raise FileFormatError(f"{output}: cannot be written: {error.strerror or error}") from error
+        raise FileFormatError(f"cannot be written: {error.strerror or error}", file=output) from error
 
 
-def _label_rows(result: Aggregation | AggregationPath) -> Iterable[Sequence[Any]]:
-    """State and group (and, for a soft map, its share in each), or the groups at every beta."""
-    from klump.aggregation import Aggregation
-
-    if not isinstance(result, Aggregation):
-        yield ("state", *(f"{agg.beta:g}" for agg in result))
-        yield from zip(result[0].original.states, *(agg.labels.tolist() for agg in result), strict=True)
-        return
-    shares = result.mapping.T.tolist() if result.map.labels is None else []
-    yield ("state", "group", *(f"share_{label}" for label in range(len(shares))))
-    yield from zip(result.original.states, result.labels.tolist(), *shares, strict=True)
+def _suffix(output: str) -> str:
+    return Path(output).suffix.lower()

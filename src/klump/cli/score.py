@@ -1,8 +1,7 @@
-"""``klump score``: what any partition costs, whichever tool it comes from."""
+"""``klump score``: the costs of a given partition, from any tool."""
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING
 
 import click
@@ -11,7 +10,7 @@ from click.core import ParameterSource
 from klump.cli.commands import ChainCommand
 from klump.cli.inputs import ChainInput, file_record
 from klump.cli.options import chain_options, gamma_option, printing_options, seed_option
-from klump.errors import InvalidArgumentError
+from klump.errors import InvalidArgumentError, Setting
 
 if TYPE_CHECKING:
     from klump.aggregation import Aggregation
@@ -29,16 +28,18 @@ if TYPE_CHECKING:
     multiple=True,
     default=(0.5,),
     show_default="0.5",
-    help="Report the cost at this beta; may be given several times.",
+    help="Beta of a cost to report; may be repeated.",
 )
 @gamma_option
-@click.option("--guarantees", is_flag=True, help="Also bracket what is lost over all times: takes seconds.")
+@click.option(
+    "--guarantees", is_flag=True, help="Also report lower and upper bounds over all times; takes seconds."
+)
 @click.option(
     "--horizon",
     metavar="T",
     type=click.IntRange(0, 2**63 - 1),
-    help="Bound the total variation between the laws of T + 1 successive groups of the original and the aggregated "
-    "chain: from any start, and with --guarantees for stationary chains.",
+    help="Also report upper bounds on the total variation between the distributions of T + 1 successive groups in the "
+    "original and the aggregated chain: from any start, and with --guarantees from a stationary start.",
 )
 @seed_option
 @printing_options
@@ -53,14 +54,15 @@ def command(
     as_json: bool,
     quiet: bool,
 ) -> None:
-    """Score the partition in LABELS of the chain in FILE.
+    """Report the costs of the partition in LABELS of the chain in FILE.
 
-    LABELS is a .csv with the columns state,group, a .json list (or klump's own --json), a .npy array, an
-    aggregation that klump saved as .npz, or a text file with a label in each line.
+    LABELS is a .csv file with the columns state,group, a .json list (or the output of --json), a .npy array, an .npz
+    file that klump aggregate saved, or a text file with one label per line.
     """
     _check_seed(guarantees=guarantees)
     from klump.cli import progress, records
     from klump.cli.labels import read_labels
+    from klump.cli.results import print_document, print_lines
 
     chain = source.read()
     given = read_labels(labels, chain)
@@ -68,11 +70,14 @@ def command(
         from klump.aggregation import Aggregation
 
         agg = Aggregation.from_labels(chain, given, beta=betas[0], gamma=gamma)
-        lumpable = _lumpable(agg)
+        lumpable = _is_lumpable(agg)
         if horizon is not None and lumpable is None and not guarantees:
             raise InvalidArgumentError(
-                f"{labels}: a soft map has no bound from any start for --horizon {horizon}; pass --guarantees for the "
-                "stationary bound"
+                "needs a partition for the bound from any start, and the map is soft",
+                argument="horizon",
+                value=horizon,
+                remedy=("pass ", Setting("guarantees"), " for the bound from a stationary start"),
+                file=labels,
             )
         document = records.document(
             "score",
@@ -87,36 +92,38 @@ def command(
             states=[records.name(state) for state in chain.states],
             **records.aggregation(agg),
         )
-    over_time = _over_time(agg, seed, quiet=quiet) if guarantees else None
+    bounds = _compute_bounds(agg, seed, quiet=quiet) if guarantees else None
     if horizon is not None:
-        document["horizon"] = records.horizon(agg, horizon, None if over_time is None else over_time[0])
-    if over_time is not None:
-        document["guarantees"] = records.guarantees(*over_time, betas, seed)
+        document["horizon"] = records.horizon(agg, horizon, None if bounds is None else bounds[0])
+    if bounds is not None:
+        document["guarantees"] = records.guarantees(*bounds, betas, seed)
     if as_json:
-        click.echo(records.written(document))
-        return
-    click.echo("\n".join(_lines(source, labels, agg, betas, horizon, lumpable, over_time)))
+        print_document(document)
+    else:
+        print_lines(_lines(source, labels, agg, betas, horizon, lumpable, bounds))
 
 
 def _check_seed(*, guarantees: bool) -> None:
     given = click.get_current_context().get_parameter_source("seed") is ParameterSource.COMMANDLINE
     if given and not guarantees:
-        raise click.UsageError("--seed is for the simulation of --guarantees; pass them together")
+        raise click.UsageError(
+            "--seed applies to the simulation of --guarantees; pass --guarantees, or leave --seed out"
+        )
 
 
-def _lumpable(agg: Aggregation) -> bool | None:
-    """Whether the groups are an exact lumping; nobody knows of a soft map."""
+def _is_lumpable(agg: Aggregation) -> bool | None:
+    """Whether the partition is an exact lumping; None for a soft map."""
     from klump.aggregation import is_lumpable
 
     return None if agg.map.labels is None else is_lumpable(agg.original, agg.map.labels)
 
 
-def _over_time(agg: Aggregation, seed: int, *, quiet: bool) -> tuple[Guarantees, MonteCarlo]:
+def _compute_bounds(agg: Aggregation, seed: int, *, quiet: bool) -> tuple[Guarantees, MonteCarlo]:
     from klump.cli.progress import GuaranteeProgress
 
-    with GuaranteeProgress(quiet=quiet) as shown:
-        found = agg.guarantees_within(progress=partial(shown.update, "bounds"))
-        return found, agg.monte_carlo(random_state=seed, progress=partial(shown.update, "simulation"))
+    with GuaranteeProgress(quiet=quiet) as bars:
+        found = agg.guarantees_within(progress=bars.callback("bounds"))
+        return found, agg.monte_carlo(random_state=seed, progress=bars.callback("simulation"))
 
 
 def _lines(
@@ -126,18 +133,18 @@ def _lines(
     betas: tuple[float, ...],
     horizon: int | None,
     lumpable: bool | None,
-    over_time: tuple[Guarantees, MonteCarlo] | None,
+    bounds: tuple[Guarantees, MonteCarlo] | None,
 ) -> list[str]:
     from klump.chain.wording import counted
     from klump.cli import tables
 
     width = tables.terminal_width()
-    found = None if over_time is None else over_time[0]
+    found = None if bounds is None else bounds[0]
     return tables.blocks(
         [*tables.heading(source.path, agg.original), f"{labels}: {counted(agg.n_states, 'group')}"],
         tables.costs(agg.costs, betas, width, agg.gamma) if agg.original.is_irreducible else [],
         tables.certificate(agg, width, lumpable),
         [] if horizon is None else tables.horizon(agg, horizon, found, width),
-        [] if over_time is None else tables.guarantees(*over_time, betas, width),
-        tables.notes(agg, width),
+        [] if bounds is None else tables.guarantees(*bounds, betas, width),
+        tables.notes(agg.notes, width),
     )

@@ -1,4 +1,4 @@
-"""Ctrl-C for work that is done in pieces: a piece is finished, or it is not there at all."""
+"""SIGINT handling for experiments, whose trials are either complete or discarded."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from contextlib import contextmanager
 
 
 class Stopped(BaseException):
-    """Ctrl-C was pressed.
+    """SIGINT arrived.
 
-    No KeyboardInterrupt: a search answers that with the best it has found so far, and half a search would
-    then be kept as if it were a whole one.
+    Not a KeyboardInterrupt: a search catches that and returns the best map so far, and an experiment would store an
+    interrupted search as a complete one.
     """
 
 
 @contextmanager
 def stopped_by_ctrl_c() -> Iterator[None]:
-    """Raise :class:`Stopped` on Ctrl-C."""
-    if not _hears_signals():
+    """Install a SIGINT handler that raises :class:`Stopped`, and restore the previous one at the end."""
+    if not _in_main_thread():
         yield
         return
 
@@ -34,17 +34,17 @@ def stopped_by_ctrl_c() -> Iterator[None]:
 
 
 def start_workers(n_jobs: int | None) -> None:
-    """Start joblib's processes, which later work uses again, so that they do not hear Ctrl-C.
+    """Start joblib's worker processes, which later calls reuse, with SIGINT ignored.
 
-    A terminal sends it to all of them. This program answers for them and then ends them.
+    A terminal sends SIGINT to the whole process group. Only this process handles it, and then ends its workers.
     """
     import joblib
 
     workers = joblib.effective_n_jobs(n_jobs)
-    if workers == 1 or not _hears_signals():
+    if workers == 1 or not _in_main_thread():
         return
     engine = joblib.Parallel(n_jobs=n_jobs, prefer="processes", return_as="generator")
-    # What is ignored while a process is started is ignored by that process ever after.
+    # A child process inherits SIG_IGN from its parent.
     previous = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         answers = engine(joblib.delayed(int)() for _ in range(workers))
@@ -54,5 +54,6 @@ def start_workers(n_jobs: int | None) -> None:
         pass
 
 
-def _hears_signals() -> bool:
+def _in_main_thread() -> bool:
+    """Whether this is the main thread: Python allows signal handlers only there."""
     return threading.current_thread() is threading.main_thread()

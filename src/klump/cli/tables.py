@@ -1,4 +1,4 @@
-"""Results as plain text: every function returns lines, which a command prints."""
+"""Results as plain text: every function returns the lines of one block."""
 
 from __future__ import annotations
 
@@ -9,45 +9,52 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from klump.chain.wording import counted, shown
+from klump.chain.wording import counted, format_number, format_percent, shown
 
 if TYPE_CHECKING:
     from klump.aggregation import Aggregation, Costs
+    from klump.aggregation.notes import Note
     from klump.chain import MarkovChain
     from klump.guarantees import Bracket, Guarantees, MonteCarlo
 
-# A matrix with more rows than this is no longer something to look at.
-_LARGEST_MATRIX = 12
-_MOST_SHARED = 10
-# Smaller numbers are what rounding leaves of zero.
-_ROUNDING = 1e-12
-# A remark that would have to be broken into lines shorter than this is left out.
-_SHORTEST_REMARK = 24
-_NAME, _VALUE = 16, 8
+# Largest number of groups whose transition matrix is printed: 12 columns fit 80 columns of text.
+_MAX_MATRIX_ROWS = 12
+# Largest number of shared states that are listed without --full.
+_MAX_SHARED_STATES = 10
+# Smallest share of a state in a group that is listed: two decimals round smaller ones to zero.
+_MIN_SHARE = 0.005
+# Narrowest column for a remark, in characters: on a narrower terminal remarks are left out.
+_MIN_REMARK_WIDTH = 24
+# Width of the first column of `facts`, in characters.
+FACT_WIDTH = 14
+# Width of the name column, in characters.
+_NAME_WIDTH = 16
+# Width of a number column, in characters.
+_VALUE_WIDTH = 8
 _COST = "(1 - 2 beta) lumpability + beta predictability"
 _GENERATED = " + gamma generated"
 _ONE_STEP = "total variation between a state's and its group's next-group distribution"
-_DELTA = "weighs D(Y||Y~) and R(X) - R(Y)"
+_DELTA = "(1 - beta) D(Y||Y~) + beta (R(X) - R(Y))"
 
 
 def terminal_width() -> int:
-    """Columns of the terminal; 80 where there is none."""
+    """Return the terminal width in columns; 80 without a terminal."""
     return shutil.get_terminal_size().columns
 
 
 def title(text: str) -> str:
-    """Emphasise a line; the emphasis is dropped where stdout is not a terminal."""
+    """Make a line bold; click drops the escape codes where standard output is not a terminal."""
     return click.style(text, bold=True)
 
 
 def blocks(*parts: list[str]) -> list[str]:
-    """Put an empty line between parts; parts without lines are left out."""
+    """Join blocks of lines with an empty line between them; skip empty blocks."""
     filled = [part for part in parts if part]
     return [line for part in filled for line in (*part, "")][:-1]
 
 
 def heading(path: str, chain: MarkovChain) -> list[str]:
-    """Say which chain this is about, and what was done to it."""
+    """Return the file, the size of the chain, and what was applied to it."""
     size = f"{path}: {counted(chain.n_states, 'state')}, {counted(chain.n_transitions, 'transition')}"
     width = terminal_width()
     return [
@@ -56,56 +63,68 @@ def heading(path: str, chain: MarkovChain) -> list[str]:
     ]
 
 
+def gamma_suffix(gamma: float) -> str:
+    """Return the text that follows beta in a heading; empty if gamma is 0.
+
+    >>> gamma_suffix(0.2), gamma_suffix(0.0)
+    (', gamma 0.2', '')
+    """
+    return f", gamma {gamma:g}" if gamma > 0 else ""
+
+
 def groups(agg: Aggregation, width: int, *, full: bool = False) -> list[str]:
-    """List the groups with their members, and with their masses if the chain has a stationary distribution."""
-    weighed = agg.original.is_irreducible
-    start = "{:>5}  {:>6}  {:>7}  " if weighed else "{:>5}  {:>6}  "
-    order = "members, heaviest first" if weighed else "members"
+    """List each group with its size, its members and, if the chain is irreducible, its stationary mass."""
+    has_masses = agg.original.is_irreducible
+    start = "{:>5}  {:>6}  {:>7}  " if has_masses else "{:>5}  {:>6}  "
+    order = "members, heaviest first" if has_masses else "members"
     lines = [title(start.format("group", "states", "mass") + order)]
     indent = " " * len(start.format("", "", ""))
     for label, members in enumerate(agg.groups):
-        mass = number(float(agg.masses[label])) if weighed else ""
+        mass = format_number(float(agg.masses[label])) if has_masses else ""
         first = start.format(label, len(members), mass)
         if full:
-            lines += _wrapped(first, [shown(state) for state in members], indent, width)
+            lines += _wrap_names(first, [shown(state) for state in members], indent, width)
         else:
-            lines.append(first + listed(members, width - len(indent)))
+            lines.append(first + list_states(members, width - len(indent)))
     return lines
 
 
 def costs(found: Costs, betas: Iterable[float], width: int, gamma: float = 0.0) -> list[str]:
-    """List the costs in bits, and what is kept."""
+    """List the costs in bits, and the share of I(X1;X2) that the groups keep."""
     formula = _COST + _GENERATED * (gamma > 0.0)
     return [
-        title(f"{'costs':<{_NAME}}{'bits':>{_VALUE}}"),
-        *_row("lumpability", number(found.lumpability), "H(Y2|Y1) - H(Y2|X1)", width),
-        *_row("predictability", number(found.predictability), "I(X1;X2) - I(Y1;Y2)", width),
-        *_row("bottleneck", number(found.bottleneck), "I(X1;X2|Y2)", width),
-        *_row("generated", number(found.generated), "H(X2|X1) - H(Y2|X1)", width),
+        title(f"{'costs':<{_NAME_WIDTH}}{'bits':>{_VALUE_WIDTH}}"),
+        *_row("lumpability", format_number(found.lumpability), "H(Y2|Y1) - H(Y2|X1)", width),
+        *_row("predictability", format_number(found.predictability), "I(X1;X2) - I(Y1;Y2)", width),
+        *_row("bottleneck", format_number(found.bottleneck), "I(X1;X2|Y2)", width),
+        *_row("generated", format_number(found.generated), "H(X2|X1) - H(Y2|X1)", width),
         *(
             line
             for beta in betas
-            for line in _row(f"cost at {beta:g}", number(found.at(beta, gamma)), formula, width)
+            for line in _row(f"cost at {beta:g}", format_number(found.at(beta, gamma)), formula, width)
         ),
-        *_row("kept", percent(found.kept), f"of the {number(found.redundancy_rate)} bits of I(X1;X2)", width),
+        *_row(
+            "kept",
+            format_percent(found.kept),
+            f"of the {format_number(found.redundancy_rate)} bits of I(X1;X2)",
+            width,
+        ),
     ]
 
 
 def certificate(agg: Aggregation, width: int, lumpable: bool | None = None) -> list[str]:
-    """List how far the groups are from a bisimulation; a stochastic map has no such certificate."""
+    """List the bisimulation certificate of a partition; a soft map has none."""
     if agg.map.labels is None:
         return []
     found = agg.bisimulation
-    rows = [("epsilon", number(found.epsilon), "largest over all states")]
+    rows = [("epsilon", format_number(found.epsilon), "largest over all states")]
     if agg.original.is_irreducible:
-        rows.insert(0, ("mean", number(found.mean), "mean over the stationary distribution"))
-        void = "; above 1 it is void" if found.bound >= 1 else ""
-        rows.append(("bound", number(found.bound), f"on epsilon, by Proposition 1{void}"))
+        rows.insert(0, ("mean", format_number(found.mean), "mean over the stationary distribution"))
+        void = "; void, as it is not below 1" if found.bound >= 1 else ""
+        rows.append(("bound", format_number(found.bound), f"upper bound on epsilon, by Proposition 1{void}"))
     if lumpable is not None:
         remark = (
-            "an exact lumping: the groups are a Markov chain"
-            if lumpable
-            else "the groups are no exact lumping"
+            "exact lumping: the sequence of groups is a Markov chain" if lumpable else "not an exact lumping"
         )
         rows.insert(0, ("lumpable", "yes" if lumpable else "no", remark))
     header = _row("certificate", "", _ONE_STEP, width)
@@ -113,48 +132,56 @@ def certificate(agg: Aggregation, width: int, lumpable: bool | None = None) -> l
 
 
 def horizon(agg: Aggregation, steps: int, found: Guarantees | None, width: int) -> list[str]:
-    """List the bounds on the laws of paths: of stationary chains, if there are guarantees, and from any start."""
+    """List upper bounds on the total variation between path distributions, from stationary and from any start."""
     rows = []
     if found is not None:
-        rows.append(("stationary", number(found.horizon(steps)), "both chains start stationary"))
+        rows.append(
+            (
+                "stationary",
+                format_number(found.horizon(steps)),
+                "both chains start from their stationary distributions",
+            )
+        )
     elif agg.original.is_irreducible:
         rows.append(("stationary", "-", "--guarantees adds this bound"))
     if agg.map.labels is not None:
-        value = number(agg.bisimulation.horizon(steps))
-        void = "; at 1 it is void" if value == number(1.0) else ""
+        value = format_number(agg.bisimulation.horizon(steps))
+        void = "; void, as it is 1" if value == format_number(1.0) else ""
         rows.append(("any start", value, f"any initial distribution, 1 - (1 - epsilon)^{steps}{void}"))
     successive = counted(steps + 1, "successive group")
-    header = _row("horizon", "", f"bound on the total variation between the laws of {successive}", width)
+    header = _row(
+        "horizon", "", f"upper bound on the total variation between the distributions of {successive}", width
+    )
     return [*map(title, header), *(line for row in rows for line in _row(*row, width))]
 
 
 def guarantees(found: Guarantees, simulated: MonteCarlo, betas: Iterable[float], width: int) -> list[str]:
-    """List what is lost over all times, between bounds."""
+    """List lower and upper bounds of the rates in bits per step, and the simulated entropy rate."""
 
-    def between(name: str, bracket: Bracket, remark: str) -> list[str]:
-        values = (number(bracket.lower), number(bracket.upper), number(bracket.gap))
+    def bounds(name: str, bracket: Bracket, remark: str) -> list[str]:
+        values = (format_number(bracket.lower), format_number(bracket.upper), format_number(bracket.gap))
         return _bracket(name, values, remark, width)
 
-    error = number(simulated.standard_error + simulated.bias)
+    error = format_number(simulated.standard_error + simulated.bias)
     runs = f"from {counted(simulated.n_replicas, 'run')} of {counted(simulated.n_steps, 'step')}"
     return [
-        *map(title, _bracket("guarantees", ("at least", "at most", "gap"), "bits per step", width)),
-        *between("entropy rate", found.entropy_rate, f"H(Y), from blocks of {found.block_length}"),
-        *between("divergence", found.divergence, "D(Y||Y~) = H(Y2|Y1) - H(Y)"),
-        *between("redundancy rate", found.redundancy_rate, "R(Y) = H(Y1) - H(Y)"),
-        *(line for beta in betas for line in between(f"delta at {beta:g}", found.delta(beta), _DELTA)),
+        *map(title, _bracket("guarantees", ("lower", "upper", "gap"), "bits per step", width)),
+        *bounds("entropy rate", found.entropy_rate, f"H(Y), from blocks of {found.block_length}"),
+        *bounds("divergence", found.divergence, "D(Y||Y~) = H(Y2|Y1) - H(Y)"),
+        *bounds("redundancy rate", found.redundancy_rate, "R(Y) = H(Y1) - H(Y)"),
+        *(line for beta in betas for line in bounds(f"delta at {beta:g}", found.delta(beta), _DELTA)),
         "",
-        *map(title, _bracket("simulation", ("about", "+-", ""), "bits per step", width)),
-        *_bracket("entropy rate", (number(simulated.entropy_rate), error, ""), runs, width),
+        *map(title, _bracket("simulation", ("estimate", "+-", ""), "bits per step", width)),
+        *_bracket("entropy rate", (format_number(simulated.entropy_rate), error, ""), runs, width),
         "+- is the standard error plus the possible bias",
     ]
 
 
 def matrix(chain: MarkovChain, width: int) -> list[str]:
-    """Print the coarse transition matrix, if it is small and there is room for it."""
+    """Print the transition matrix of the aggregated chain, if it is small and fits the width."""
     k = chain.n_states
     digits = next((digits for digits in (4, 2) if 7 + (4 + digits) * k <= width), None)
-    if k > _LARGEST_MATRIX or digits is None:
+    if k > _MAX_MATRIX_ROWS or digits is None:
         return []
     rows: Any = chain.transition_matrix
     rows = rows.toarray() if chain.is_sparse else rows
@@ -165,28 +192,30 @@ def matrix(chain: MarkovChain, width: int) -> list[str]:
     return lines
 
 
-def notes(agg: Aggregation, width: int) -> list[str]:
-    """Print what a reader should know, but for what the heading has said already."""
+def notes(found: Iterable[Note], width: int) -> list[str]:
+    """Print notes, except on what was applied to the chain, which the heading states."""
     return [
         line
-        for text in agg.notes
-        if text.kind != "applied"
-        for line in textwrap.wrap(f"note: {text}", width, subsequent_indent="      ", break_on_hyphens=False)
+        for note in found
+        if note.kind != "applied"
+        for line in textwrap.wrap(f"note: {note}", width, subsequent_indent="      ", break_on_hyphens=False)
     ]
 
 
 def shares(agg: Aggregation, width: int, *, full: bool = False) -> list[str]:
-    """List the states that belong to several groups, heaviest first; a partition has none."""
+    """List the states that belong to several groups, in descending stationary probability; a partition has none."""
     if agg.map.labels is not None:
         return []
     mass = agg.original.stationary_distribution
     shared = [x for x in (-mass).argsort(kind="stable").tolist() if (agg.mapping[x] > 0).sum() > 1]
-    names = {x: shown(agg.original.states[x]) for x in (shared if full else shared[:_MOST_SHARED])}
+    names = {x: shown(agg.original.states[x]) for x in (shared if full else shared[:_MAX_SHARED_STATES])}
     longest = max(map(len, names.values()), default=0)
     lines = [title("shared states")]
     for x, name in names.items():
         parts = [
-            f"{share:.2f} in {label}" for label, share in enumerate(agg.mapping[x].tolist()) if share >= 0.005
+            f"{share:.2f} in {label}"
+            for label, share in enumerate(agg.mapping[x].tolist())
+            if share >= _MIN_SHARE
         ]
         start = f"  {name:<{longest}}  "
         lines += textwrap.wrap(start + ", ".join(parts), width, subsequent_indent=" " * len(start))
@@ -196,43 +225,25 @@ def shares(agg: Aggregation, width: int, *, full: bool = False) -> list[str]:
 
 
 def facts(rows: Iterable[tuple[str, str]]) -> list[str]:
-    """List facts in two columns."""
-    return [f"{name:<14}{value}".rstrip() for name, value in rows]
+    """Format names and values in two columns."""
+    return [f"{name:<{FACT_WIDTH}}{value}".rstrip() for name, value in rows]
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
-    """Print a table with a header, everything flush right."""
+    """Format a table with a header, all columns flush right."""
     content = [tuple(row) for row in rows]
     widths = [max(map(len, column)) for column in zip(columns, *content, strict=True)]
     lines = ["  ".join(f"{cell:>{w}}" for cell, w in zip(row, widths, strict=True)) for row in content]
     return [title("  ".join(f"{cell:>{w}}" for cell, w in zip(columns, widths, strict=True))), *lines]
 
 
-def number(value: float) -> str:
-    """Write a number in seven columns: four decimals, unless they say nothing or too much.
+def list_states(states: Sequence[Hashable], width: int) -> str:
+    """Format the names of states on one line of limited width, with the number of those that do not fit.
 
-    >>> number(0.41379), number(0.0000123), number(3.5e-17), number(170.4598)
-    ('0.4138', '1.2e-05', '0.0000', '170.5')
-    """
-    if abs(value) < _ROUNDING:
-        value = 0.0
-    if 0 < abs(value) < 0.0005 or abs(value) >= 99999:
-        return f"{value:.1e}"
-    return f"{value:.1f}" if abs(value) >= 100 else f"{value:.4f}"
-
-
-def percent(share: float) -> str:
-    """Write a share as a percentage."""
-    return f"{100 * share:.1f} %"
-
-
-def listed(states: Sequence[Hashable], width: int) -> str:
-    """Names in a line of limited width, and how many did not fit.
-
-    >>> listed(["north", "east", "south", "west"], 20)
+    >>> list_states(["north", "east", "south", "west"], 20)
     'north east ... +2'
     """
-    # Every name takes two columns at least, so that no more of a large group need be looked at.
+    # A name takes at least one column and its separator another, so `width` names always exceed the line.
     names = [shown(state) for state in states[: max(width, 2)]]
     whole = " ".join(names)
     if len(names) == len(states) and cell_len(whole) <= width:
@@ -247,33 +258,34 @@ def listed(states: Sequence[Hashable], width: int) -> str:
 
 
 def cell_len(text: str) -> int:
-    """Columns that a text takes on a terminal, where some characters are two wide."""
-    from rich.cells import cell_len as measured
+    """Return the width of a text in terminal columns: wide characters take two."""
+    from rich.cells import cell_len as measure
 
-    return measured(text)
+    return measure(text)
 
 
 def _row(name: str, value: str, remark: str, width: int) -> list[str]:
-    return _remarked(f"{name:<{_NAME}}{value:>{_VALUE}}", remark, width)
+    return _append_remark(f"{name:<{_NAME_WIDTH}}{value:>{_VALUE_WIDTH}}", remark, width)
 
 
 def _bracket(name: str, values: Sequence[str], remark: str, width: int) -> list[str]:
-    columns = "".join(f"{value:>{_VALUE + 1}}" for value in values)
-    return _remarked(f"{name:<{_NAME}}{columns}", remark, width)
+    columns = "".join(f"{value:>{_VALUE_WIDTH + 1}}" for value in values)
+    return _append_remark(f"{name:<{_NAME_WIDTH}}{columns}", remark, width)
 
 
-def _remarked(start: str, remark: str, width: int) -> list[str]:
-    """Put a remark behind a row, on several lines if need be; where there is no room for that, it is left out."""
-    room = width - len(start) - 2
-    if len(remark) <= room:
+def _append_remark(start: str, remark: str, width: int) -> list[str]:
+    """Append a remark to a row, wrapped to the width; leave it out if its column would be too narrow."""
+    remark_width = width - len(start) - 2
+    if len(remark) <= remark_width:
         return [f"{start}  {remark}".rstrip()]
-    if room < _SHORTEST_REMARK:
+    if remark_width < _MIN_REMARK_WIDTH:
         return [start.rstrip()]
-    first, *rest = textwrap.wrap(remark, room, break_on_hyphens=False)
+    first, *rest = textwrap.wrap(remark, remark_width, break_on_hyphens=False)
     return [f"{start}  {first}", *(" " * (len(start) + 2) + line for line in rest)]
 
 
-def _wrapped(first: str, words: Iterable[str], indent: str, width: int) -> list[str]:
+def _wrap_names(first: str, words: Iterable[str], indent: str, width: int) -> list[str]:
+    """Wrap names behind the start of a line; textwrap counts characters instead of terminal columns."""
     lines, line = [], first
     for word in words:
         fresh = line in (first, indent)

@@ -1,4 +1,4 @@
-"""Every method on the same chain, klump's own and other people's, scored on the same costs."""
+"""Comparison of klump's methods and of other tools on one chain, by the same costs."""
 
 from klump.comparison.comparison import Comparison, Row
 from klump.comparison.contest import compare

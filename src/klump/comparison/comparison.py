@@ -1,4 +1,4 @@
-"""What came out of a comparison: a row for each method, the cheapest first."""
+"""The result of a comparison: one row per method, the lowest cost first."""
 
 from __future__ import annotations
 
@@ -22,77 +22,78 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Row:
-    """One method: what it found and how long that took, or why it failed."""
+    """One method: the aggregation that it found and its run time, or why it failed."""
 
     name: str
     """Name of the method, or of the outside tool."""
     kind: Literal["klump", "outside"]
-    """Whose method it is."""
+    """``"klump"`` for a method of klump, ``"outside"`` for a tool of others."""
     package: str
-    """The package that it comes from, by its name on PyPI."""
+    """Name of the method's package on PyPI."""
     version: str | None
-    """Version of that package."""
+    """Version of the package; None if it is not known."""
     wanted: int
-    """The number of groups that was asked for."""
+    """Requested number of groups."""
     aggregation: Aggregation | None
-    """What was found, to go on with; None if the method failed."""
+    """The aggregation found; None if the method failed."""
     seconds: float
-    """How long it took, without importing or compiling anything."""
+    """Wall-clock time in seconds, without imports and compilation."""
     error: str | None = None
-    """Why it failed, in one line; None if it did not."""
+    """Reason for the failure, on one line; None if the method did not fail."""
 
     @property
     def n_states(self) -> int | None:
-        """The number of groups that came out."""
+        """Number of groups found; None if the method failed."""
         return None if self.aggregation is None else self.aggregation.n_states
 
     @property
     def as_asked(self) -> bool:
-        """Whether that is exactly the number that was asked for."""
+        """Whether the number of groups found equals the requested one."""
         return self.n_states == self.wanted
 
     @property
     def soft(self) -> bool:
-        """Whether the map is truly stochastic, so that states belong to several groups."""
+        """Whether the map is stochastic, so that a state may belong to several groups."""
         return self.aggregation is not None and self.aggregation.map.labels is None
 
     @property
     def labels(self) -> NDArray[np.int32] | None:
-        """The group of each state; for a soft map, its most probable group."""
+        """Group of each state; for a soft map, its most probable group."""
         return None if self.aggregation is None else self.aggregation.labels
 
     @property
     def costs(self) -> Costs | None:
-        """All costs of the map, in bits."""
+        """Costs of the map, in bits."""
         return None if self.aggregation is None else self.aggregation.costs
 
     @property
     def gamma(self) -> float:
-        """The weight of generated information in the cost."""
+        """Weight of generated information in the cost."""
         return 0.0 if self.aggregation is None else self.aggregation.gamma
 
     @property
     def cost(self) -> float | None:
-        """The cost at the comparison's beta and gamma, in bits."""
+        """Cost at the comparison's beta and gamma, in bits."""
         return None if self.aggregation is None else self.aggregation.cost
 
     @property
     def epsilon(self) -> float | None:
-        """How far a state's next group is off at most; soft maps have no such certificate."""
+        """Largest total variation between a state's and its group's next-group distribution; None for soft maps."""
         if self.aggregation is None or self.soft:
             return None
         return self.aggregation.bisimulation.epsilon
 
     @property
     def interrupted(self) -> bool:
-        """Whether Ctrl-C stopped the method, so that this is the best it had found until then."""
+        """Whether Ctrl-C stopped the method; the aggregation is then the best found until that moment."""
         return self.aggregation is not None and self.aggregation.interrupted
 
     def to_dict(self) -> dict[str, Any]:
-        """Who found what, and how good it is, ready for JSON; what is not there is None.
+        """The method, its map, costs, certificate and run time, ready for JSON; None where there is no value.
 
-        Keys mean what they do in ``klump aggregate --json``. The groups by name, the coarse chain and the way of the
-        search are left out, as every row would have them: :attr:`aggregation` has.
+        Keys mean the same as in ``klump aggregate --json``. Group members by name, the aggregated chain and the cost
+        trace are left out, to keep the document small: :attr:`aggregation` has them. ``n_states`` is the old name of
+        ``n_groups``, kept for one version.
         """
         agg = self.aggregation
         return {
@@ -100,12 +101,13 @@ class Row:
             "kind": self.kind,
             "package": self.package,
             "version": self.version,
+            "n_groups": self.n_states,
             "n_states": self.n_states,
             "as_asked": self.as_asked,
             "soft": self.soft,
             "labels": None if agg is None else agg.labels.tolist(),
             "mapping": agg.mapping.tolist() if agg is not None and self.soft else None,
-            "costs": None if agg is None else _costs(agg),
+            "costs": None if agg is None else agg.costs.to_dict(agg.beta, agg.gamma),
             "cost": self.cost,
             "bisimulation": None if agg is None or self.soft else _bisimulation(agg),
             "notes": None if agg is None else list(agg.notes),
@@ -115,35 +117,31 @@ class Row:
         }
 
     def to_record(self) -> dict[str, Any]:
-        """One line of a table: what :meth:`to_dict` says in single numbers and words."""
+        """One row of a table: the scalar values of :meth:`to_dict`."""
         found = self.to_dict()
         values = {**found, **(found["costs"] or {}), **(found["bisimulation"] or {})}
         return {name: values.get(name) for name in _COLUMNS}
 
 
-_COSTS = ("cost", "lumpability", "predictability", "bottleneck", "generated", "kept")
+# Columns of the CSV file and of the DataFrame.
 _COLUMNS = (
     *("name", "kind", "package", "version", "n_states", "as_asked", "soft"),
-    *_COSTS,
+    *("cost", "lumpability", "predictability", "bottleneck", "generated", "kept"),
     *("epsilon", "seconds", "interrupted", "error"),
 )
 
 
-def _costs(agg: Aggregation) -> dict[str, float]:
-    return {name: getattr(agg if name == "cost" else agg.costs, name) for name in _COSTS}
-
-
 def _bisimulation(agg: Aggregation) -> dict[str, float | None]:
-    """The bound of a chain with a vanishing mass is infinite, which JSON does not know."""
+    """The certificate; None for the bound of a chain with a vanishing mass, which is infinite: JSON has no infinity."""
     return {name: value if np.isfinite(value) else None for name, value in asdict(agg.bisimulation).items()}
 
 
 @dataclass(frozen=True, eq=False)
 class Comparison(Sequence[Row]):
-    """Every method on one chain, as :func:`klump.compare` found it.
+    """The rows of all methods on one chain, returned by :func:`klump.compare`.
 
-    The partitions into exactly the number of groups that was asked for come first, the cheapest at the top; then soft
-    maps with that number; then those with another number of groups; then those that failed.
+    Order: partitions into the requested number of groups, by ascending cost; soft maps with that number of groups;
+    maps with another number of groups; failed methods.
 
     Examples
     --------
@@ -157,32 +155,32 @@ class Comparison(Sequence[Row]):
     """
 
     original: MarkovChain
-    """The chain that was aggregated."""
+    """The chain that the methods aggregated."""
     n_states: int
-    """The number of groups that was asked for."""
+    """Requested number of groups."""
     beta: float
-    """The beta at which all are compared."""
+    """Beta of the cost that ranks the rows."""
     random_state: int
-    """The seed that every method was given."""
+    """Random seed of every method."""
     n_init: int
-    """The number of restarts that every method was given."""
+    """Number of restarts of every method."""
     rows: tuple[Row, ...] = field(repr=False)
-    """The methods, the cheapest first."""
+    """One row per method, in the order above."""
     not_installed: tuple[str, ...] = ()
-    """Outside tools that are not there."""
+    """Outside tools that are not installed."""
     not_run: tuple[str, ...] = ()
-    """Methods that Ctrl-C left no time for."""
+    """Methods that Ctrl-C kept from running."""
     gamma: float = 0.0
-    """The weight of generated information in the costs."""
+    """Weight of generated information in the cost."""
 
     @property
     def best(self) -> Row | None:
-        """The cheapest partition into exactly the number of groups asked for; without one, the cheapest soft map."""
+        """Row of the lowest cost with the requested number of groups: a partition, or a soft map if there is none."""
         return self.rows[0] if self.rows and self.rows[0].as_asked else None
 
     @property
     def failures(self) -> tuple[Row, ...]:
-        """The rows of the methods that failed."""
+        """Rows of the methods that failed."""
         return tuple(row for row in self.rows if row.error is not None)
 
     @property
@@ -191,7 +189,7 @@ class Comparison(Sequence[Row]):
         return bool(self.not_run) or any(row.interrupted for row in self.rows)
 
     def named(self, name: str) -> Row:
-        """Find the row of one method."""
+        """Return the row of one method."""
         for row in self.rows:
             if row.name == name:
                 return row
@@ -203,8 +201,12 @@ class Comparison(Sequence[Row]):
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything but the chain, ready for JSON: the question, and :meth:`Row.to_dict` for each row."""
+        """Everything but the chain, ready for JSON: the arguments, and :meth:`Row.to_dict` of each row.
+
+        ``n_states`` is the old name of ``n_groups``, kept for one version.
+        """
         return {
+            "n_groups": self.n_states,
             "n_states": self.n_states,
             "beta": self.beta,
             "gamma": self.gamma,
@@ -218,7 +220,7 @@ class Comparison(Sequence[Row]):
         }
 
     def to_frame(self) -> Any:
-        """Return the table as a pandas DataFrame, one row for each method."""
+        """Return the table as a pandas DataFrame, one row per method."""
         try:
             import pandas
         except ImportError as error:
@@ -226,13 +228,10 @@ class Comparison(Sequence[Row]):
         return pandas.DataFrame([row.to_record() for row in self.rows])
 
     def plot(self, path: str | PathLike[str] | None = None) -> Figure:
-        """Draw the costs of all methods, and save the picture if a path (.png, .svg, .pdf) is given."""
+        """Draw the costs of all methods; with a path (.png, .svg, .pdf), save the picture as well."""
         from klump import plots
 
-        figure = plots.comparison(self)
-        if path is not None:
-            plots.save(figure, path)
-        return figure
+        return plots.finish(plots.comparison(self), path)
 
     def __getitem__(self, index: Any) -> Any:
         return self.rows[index]

@@ -1,4 +1,4 @@
-"""Let every method answer the same question; none of them can spoil it for the others."""
+"""Run every method on the same task; the failure of one method does not stop the others."""
 
 from __future__ import annotations
 
@@ -44,40 +44,41 @@ def compare(
     *,
     gamma: float = 0.0,
 ) -> Comparison:
-    """Run every method on the same chain and score what they find on the same costs.
+    """Run every method on the same chain and compare the maps by the same costs.
 
     Parameters
     ----------
     chain
         A MarkovChain, a transition matrix (dense or sparse), or an object with one.
     n_states
-        The number of groups wanted. Some outside tools find a number of their own, or fewer groups than asked for;
-        they are listed below those that do as asked.
+        Requested number of groups. Some outside tools choose the number of groups themselves, or return fewer;
+        their rows follow those with the requested number.
     beta
-        The cost by which methods are ranked, and which klump's own minimise.
+        Beta of the cost that ranks the rows, and that klump's methods minimise.
     methods
-        Names of klump's methods. By default all that take a number of groups; one that finds the number itself
-        runs if it is named.
+        Names of klump's methods. Default: all methods that take a number of groups. A method that finds the number
+        itself runs only if it is named.
     outside
-        Whether to run other people's tools too, as far as they are installed; or the names of some:
+        True: run every outside tool that is installed; False: run none; or a list of names:
         ``"deeptime-pcca"``, ``"pygpcca"``, ``"sib"``, ``"igraph-leiden"``, ``"infomap"``, ``"sklearn-spectral"``.
     n_init
-        Restarts, for every method that has some.
+        Number of restarts, for every method that has restarts.
     random_state
-        Seed, for every method that takes one. The same seed gives the same rows, but for the seconds.
+        Seed, for every method that takes one. The same seed gives the same rows, except for ``seconds``.
     n_jobs
-        Parallel starts, as in joblib, for every method that has some.
+        Number of parallel workers, as in joblib, for every method that has restarts.
     progress
-        Called before each method with its name, and the number of finished and of planned methods.
+        Function ``progress(name, done, total)``, called before each method with its name, the number of finished
+        methods and the number of all methods.
     gamma
         Weight of generated information in the cost, as in :func:`klump.aggregate`. Methods that do not minimise the
-        cost run without it; all are ranked by the cost with it.
+        cost run without gamma; the cost that ranks the rows includes it.
 
     Returns
     -------
     Comparison
-        A row for each method, the cheapest first. A method that fails has a row that says why. On Ctrl-C, what was
-        finished until then; the rest is in ``not_run``.
+        One row per method, the lowest cost first. The row of a failed method has the reason in ``error``. After
+        Ctrl-C, the rows of the finished methods; ``not_run`` names the others.
 
     Examples
     --------
@@ -89,15 +90,15 @@ def compare(
     chain = as_chain(chain)
     options = Options(n_init, random_state, n_jobs, gamma=gamma)
     task = options.task(chain, n_states, check_beta(beta), "auto")
-    own = _chosen("methods", methods, METHODS, names_of(lambda method: not method.finds_number))
-    tools = _chosen("outside", None if outside is True else outside or (), OUTSIDE, list(OUTSIDE))
-    there = [name for name in tools if OUTSIDE[name].installed]
-    contestants = [*map(_own, own), *(_other(name, OUTSIDE[name]) for name in there)]
+    own = _select("methods", methods, METHODS, names_of(lambda method: not method.finds_number))
+    tools = _select("outside", None if outside is True else outside or (), OUTSIDE, list(OUTSIDE))
+    installed = [name for name in tools if OUTSIDE[name].installed]
+    contestants = [*map(_own, own), *(_outside(name, OUTSIDE[name]) for name in installed)]
     if not contestants:
         raise InvalidArgumentError(
             "methods and outside leave nothing to compare", remedy="name at least one method"
         )
-    # Facts that all methods need are not to be paid by the first one.
+    # Computed before the first method runs, so that its run time does not include them.
     _ = chain.stationary_distribution, chain.joint, chain.redundancy_rate
     rows = _run(contestants, task, progress)
     return Comparison(
@@ -107,13 +108,13 @@ def compare(
         task.seed,
         task.n_init,
         tuple(sorted(rows, key=_rank)),
-        tuple(name for name in tools if name not in there),
+        tuple(name for name in tools if name not in installed),
         tuple(contestant.name for contestant in contestants[len(rows) :]),
         task.gamma,
     )
 
 
-def _chosen(argument: str, given: Any, known: Collection[str], default: list[str]) -> list[str]:
+def _select(argument: str, given: Any, known: Collection[str], default: list[str]) -> list[str]:
     if given is None:
         return default
     if isinstance(given, str) or not isinstance(given, Iterable):
@@ -130,13 +131,16 @@ def _chosen(argument: str, given: Any, known: Collection[str], default: list[str
 
 
 def _rank(row: Row) -> tuple[bool, bool, bool, float]:
-    """Failures last, other numbers of groups and soft maps before them; the order of methods decides among equals."""
+    """Sort key: failed last; then another number of groups; then soft maps; then cost, to 12 decimals.
+
+    Rows of equal rank keep the order of the methods, as sorting is stable.
+    """
     return row.cost is None, not row.as_asked, row.soft, round(row.cost or 0.0, 12)
 
 
 @dataclass(frozen=True)
 class Contestant:
-    """A method that is ready to run."""
+    """A method of klump or an outside tool, with the function that runs it."""
 
     name: str
     kind: Any
@@ -145,14 +149,14 @@ class Contestant:
     search: Callable[[Task, Stopwatch], Aggregation]
 
     def row(self, task: Task) -> Row:
-        """Run the method; whatever it does short of Ctrl-C becomes a row."""
+        """Run the method; every exception but KeyboardInterrupt becomes the row's error."""
         found, error, watch = None, None, Stopwatch()
         try:
             found = self.search(task, watch)
-            # Computed here, so that what is wrong with them is the method's failure.
+            # Computed inside the try block: an invalid map counts as a failure of the method.
             _ = found.costs, found.labels
         except (Exception, SystemExit) as reason:
-            found, error = None, _in_one_line(reason)
+            found, error = None, _format_reason(reason)
         return Row(
             self.name, self.kind, self.package, self.version, task.n_groups, found, watch.seconds, error
         )
@@ -182,15 +186,15 @@ def _own(name: str) -> Contestant:
     return Contestant(name, "klump", "klump", __version__, search)
 
 
-def _other(name: str, tool: Tool) -> Contestant:
+def _outside(name: str, tool: Tool) -> Contestant:
     version = tool.version
 
     def search(task: Task, watch: Stopwatch) -> Aggregation:
-        # Twice, because the tool may turn warnings on.
-        with _silenced():
+        # Two blocks, because importing or running the tool may reset the warning filters.
+        with _silence():
             module = tool.load(task)
             _rehearse(partial(tool.labels, module), task)
-        with _silenced(), watch.running():
+        with _silence(), watch.running():
             labels = tool.labels(module, task)
         mapping = from_labels(labels, int(labels.max()) + 1)
         mapping = from_labels(heaviest_first(task.chain, mapping)[labels], mapping.n_groups)
@@ -209,12 +213,12 @@ def _other(name: str, tool: Tool) -> Contestant:
 
 
 def _rehearse(ask: Callable[[Task], Any], task: Task) -> None:
-    """Let a method answer a small question, so that what it imports and compiles is there before the clock starts."""
+    """Warm-up: run a method on a small chain, so that its run time includes no imports and no compilation."""
     try:
         answer = ask(replace(task, chain=_small_chain(sparse=task.chain.is_sparse), n_groups=3, n_init=2))
-    except (Exception, SystemExit):  # the true question shows what is wrong
+    except (Exception, SystemExit):  # the timed run reports the failure
         return
-    if getattr(answer, "interrupted", False):  # the method took Ctrl-C for itself
+    if getattr(answer, "interrupted", False):  # the method caught Ctrl-C
         raise KeyboardInterrupt
 
 
@@ -225,14 +229,14 @@ def _small_chain(*, sparse: bool) -> MarkovChain:
 
 
 def _run(contestants: list[Contestant], task: Task, progress: Progress | None) -> list[Row]:
-    """Rows in the order of the methods, as far as Ctrl-C lets them."""
+    """Return the rows in the order of the methods; after Ctrl-C, those of the finished methods."""
     rows: list[Row] = []
     try:
         for contestant in contestants:
             if progress is not None:
                 progress(contestant.name, len(rows), len(contestants))
             rows.append(contestant.row(task))
-            # The method answered Ctrl-C with its best until then: nobody waits for the others.
+            # The method caught Ctrl-C and returned its best map: the remaining methods do not run.
             if rows[-1].interrupted:
                 break
     except KeyboardInterrupt:
@@ -242,8 +246,8 @@ def _run(contestants: list[Contestant], task: Task, progress: Progress | None) -
 
 
 @contextmanager
-def _silenced() -> Iterator[None]:
-    """Keep what a tool prints, or warns of, from where results are printed."""
+def _silence() -> Iterator[None]:
+    """Discard standard output, standard error and warnings."""
     with (
         warnings.catch_warnings(),
         redirect_stdout(io.StringIO()),
@@ -254,14 +258,14 @@ def _silenced() -> Iterator[None]:
 
 
 class Stopwatch:
-    """Measures seconds, without those in which kernels were compiled."""
+    """Wall-clock time in seconds, minus numba's compilation time."""
 
     def __init__(self) -> None:
         self.seconds = 0.0
 
     @contextmanager
     def running(self) -> Iterator[None]:
-        """Measure what happens within."""
+        """Measure the time of the block."""
         event: Any = import_module("numba.core.event")
         with event.install_listener("numba:compile", event.TimingListener()) as compiling:
             begin = time.perf_counter()
@@ -273,13 +277,13 @@ class Stopwatch:
                     self.seconds = max(0.0, self.seconds - compiling.duration)
 
 
-def _in_one_line(reason: BaseException) -> str:
+def _format_reason(reason: BaseException) -> str:
     if isinstance(reason, KlumpError):
-        # Remedies are about arguments of the method, which a comparison does not pass on.
+        # No remedy: it names arguments of `aggregate` that `compare` does not have.
         return " ".join(reason.render(with_remedy=False).split())
     message = " ".join(str(reason).split())
     if isinstance(reason, SystemExit):
-        return f"it left with sys.exit({message})"
+        return f"the tool called sys.exit({message})"
     if isinstance(reason, MemoryError):
-        return "there is not enough memory for it"
+        return "not enough memory"
     return f"{type(reason).__name__}: {message}" if message else type(reason).__name__

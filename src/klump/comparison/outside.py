@@ -1,7 +1,7 @@
-"""Other people's tools, each asked in its own words for groups of the same chain.
+"""Outside tools: adapters that run clustering tools of other packages on a chain.
 
-A tool is a function and a line in ``OUTSIDE``. The function gets the tool's module and the question, and returns a
-number for each state; what it prints, warns of or raises is dealt with by whoever calls :meth:`Tool.labels`.
+An adapter is a function and an entry in ``OUTSIDE``. The function takes the tool's module and the task, and returns a
+label per state. The caller of :meth:`Tool.labels` handles output, warnings and exceptions of the tool.
 """
 
 from __future__ import annotations
@@ -20,85 +20,83 @@ from scipy import sparse
 from klump.errors import InvalidArgumentError
 from klump.search.method import Task
 
-# Dense n x n matrices and O(n^3) operations: minutes at this size, hours and gigabytes beyond.
-MOST_STATES_DENSE = 2_000
-# They turn k vectors by some k^2 numbers, found by trial and error: two minutes at this number, hours beyond.
-MOST_GROUPS_TURNED = 16
-# Sparse elimination of a graph without order fills up: gigabytes beyond this size.
-MOST_STATES_ELIMINATED = 10_000
+# Largest number of states for O(n^3) operations on dense n x n matrices: measured minutes here, hours beyond.
+MAX_STATES_DENSE = 2_000
+# Largest number of groups for the Nelder-Mead search over about k^2 entries in PCCA+: 2 minutes here, hours beyond.
+MAX_GROUPS_ROTATED = 16
+# Largest number of states for sparse LU of an irregular graph: its fill-in takes gigabytes beyond.
+MAX_STATES_FACTORISED = 10_000
 
 
 @dataclass(frozen=True)
 class Tool:
-    """A tool: where it comes from, how it is asked, and up to which size that makes sense."""
+    """An outside tool: its package, the adapter that calls it, and its size limits."""
 
     package: str
-    """Its name on PyPI."""
+    """Name of the package on PyPI."""
     module: str
-    """What is imported."""
+    """Module to import."""
     find: Callable[[Any, Task], Any]
-    """Returns labels, given the module and the question."""
+    """Adapter: returns labels, given the module and the task."""
     most_states: int | None = None
-    """Larger chains are refused."""
+    """Largest number of states; None for no limit."""
     reason: str = ""
-    """Why they are."""
+    """Reason for that limit: the verb phrase of the message."""
     most_groups: int | None = None
-    """More groups are refused."""
+    """Largest number of groups; None for no limit."""
 
     @property
     def installed(self) -> bool:
-        """Whether the tool is there."""
+        """Whether the tool's module can be found."""
         return find_spec(self.module.partition(".")[0]) is not None
 
     @property
     def version(self) -> str | None:
-        """Version of the package."""
+        """Version of the package; None if it is not installed."""
         try:
             return metadata.version(self.package)
         except metadata.PackageNotFoundError:
             return None
 
     def load(self, task: Task) -> Any:
-        """Import the tool, unless the question is too large for it."""
+        """Import the tool; raise InvalidArgumentError if the task exceeds its limits."""
         n, k = task.chain.n_states, task.n_groups
         if self.most_groups is not None and k > self.most_groups:
             raise InvalidArgumentError(
-                f"refused: it takes hours for many groups, so klump does not ask it for more than "
-                f"{self.most_groups}, and {k:,} are wanted"
+                f"refused: the tool takes hours for more than {self.most_groups} groups, and n_states is {k:,}"
             )
         if self.most_states is not None and n > self.most_states:
             raise InvalidArgumentError(
-                f"refused: it {self.reason}, so klump does not run it on more than {self.most_states:,} states, "
-                f"and there are {n:,}"
+                f"refused: the tool {self.reason} and gets at most {self.most_states:,} states, and the chain has {n:,}"
             )
         return import_module(self.module)
 
     def labels(self, module: Any, task: Task) -> NDArray[np.int64]:
-        """Ask the tool; its groups are checked and numbered from 0."""
-        return _checked(self.find(module, task), task.chain.n_states)
+        """Run the tool; return its labels, checked and renumbered from 0."""
+        return _check_labels(self.find(module, task), task.chain.n_states)
 
 
-def _checked(given: Any, n_states: int) -> NDArray[np.int64]:
+def _check_labels(given: Any, n_states: int) -> NDArray[np.int64]:
     labels = np.asarray(given)
     if labels.shape != (n_states,):
         shape = f"an array of shape {labels.shape}" if labels.ndim != 1 else f"{len(labels)} labels"
-        raise InvalidArgumentError(f"it returned {shape} for {n_states} states")
+        raise InvalidArgumentError(f"the tool returned {shape} for {n_states} states")
     if labels.dtype.kind not in "iuf":
-        raise InvalidArgumentError(f"it returned labels of type {labels.dtype}")
+        raise InvalidArgumentError(f"the tool returned labels of type {labels.dtype}")
     wrong = ~np.isfinite(labels) | (labels != np.floor(labels)) | (labels < 0)
     if wrong.any():
-        raise InvalidArgumentError(f"it returned {labels[wrong][0]} as the label of a state")
+        raise InvalidArgumentError(f"the tool returned {labels[wrong][0]} as the label of a state")
     return np.unique(labels, return_inverse=True)[1]
 
 
 def _symmetric_joint(task: Task) -> Any:
-    """(J + J^T) / 2, the law of a step of the additive reversibilisation: same masses, detailed balance."""
+    """(J + J^T) / 2: joint distribution of the additive reversibilisation, with the same stationary distribution."""
     joint = task.chain.joint
     return 0.5 * (joint + joint.T)
 
 
 def _pcca(deeptime: Any, task: Task) -> Any:
-    """PCCA+ needs a reversible chain, so it gets the additive reversibilisation; states go where they mostly belong."""
+    """PCCA+ on the additive reversibilisation, as it needs a reversible chain; states in their most probable group."""
     flow = _symmetric_joint(task)
     flow = flow.toarray() if sparse.issparse(flow) else np.asarray(flow)
     law = flow.sum(axis=1)
@@ -108,16 +106,16 @@ def _pcca(deeptime: Any, task: Task) -> Any:
 def _gpcca(pygpcca: Any, task: Task) -> Any:
     matrix: Any = task.chain.transition_matrix
     matrix = matrix.toarray() if sparse.issparse(matrix) else np.array(matrix)
-    # The other Schur decomposition needs PETSc and SLEPc.
+    # method="brandts": the default Schur decomposition needs PETSc and SLEPc.
     model = pygpcca.GPCCA(matrix, eta=np.array(task.chain.stationary_distribution), method="brandts")
     model.optimize(task.n_groups)
     return model.macrostate_assignment
 
 
 def _sib(sib: Any, task: Task) -> Any:
-    """C_1 is what the group of X2 no longer tells of X1: samples are the columns of J, features its rows."""
+    """Sequential information bottleneck for C_1 = I(X1;X2|Y2): samples are the columns of J, features its rows."""
     columns = task.chain.joint.T
-    # The older class of sparse matrices is the one that it knows.
+    # csr_matrix, because sib does not accept csr_array.
     samples = sparse.csr_matrix(columns) if sparse.issparse(columns) else np.ascontiguousarray(columns)
     model = sib.SIB(
         task.n_groups,
@@ -130,7 +128,7 @@ def _sib(sib: Any, task: Task) -> Any:
 
 
 def _leiden(igraph: Any, task: Task) -> Any:
-    """Best modularity of several runs. As both margins of J are equal, the directed graph has the same modularity."""
+    """Best of n_init runs by modularity, on J + J^T: J has equal margins, so its directed modularity is the same."""
     flow = sparse.triu(task.chain.joint + task.chain.joint.T, format="coo")
     graph = igraph.Graph(n=task.chain.n_states, edges=np.column_stack((flow.row, flow.col)))
     weights = flow.data.tolist()
@@ -141,12 +139,12 @@ def _leiden(igraph: Any, task: Task) -> Any:
             for _ in range(task.n_init)
         ]
     finally:
-        igraph.set_random_number_generator(random)  # its default
+        igraph.set_random_number_generator(random)  # igraph's default
     return max(runs, key=lambda labels: float(graph.modularity(labels, weights=weights)))
 
 
 def _infomap(infomap: Any, task: Task) -> Any:
-    """J is the flow itself: no teleportation is needed to find it. The number of modules is a preference, no limit."""
+    """Infomap with J as flow, without teleportation; the number of modules is a preference, not a constraint."""
     flow = sparse.coo_array(task.chain.joint)
     search = infomap.Infomap(
         silent=True,
@@ -154,7 +152,7 @@ def _infomap(infomap: Any, task: Task) -> Any:
         preferred_number_of_modules=task.n_groups,
         flow_model="rawdir",
         num_trials=task.n_init,
-        seed=task.seed % (2**31 - 1) + 1,  # which must be positive
+        seed=task.seed % (2**31 - 1) + 1,  # Infomap needs a positive seed
     )
     search.add_links(list(zip(flow.row.tolist(), flow.col.tolist(), flow.data.tolist(), strict=True)))
     search.run()
@@ -172,14 +170,12 @@ def _spectral(cluster: Any, task: Task) -> Any:
 _DENSE = "works on dense matrices"
 
 OUTSIDE: dict[str, Tool] = {
-    "deeptime-pcca": Tool(
-        "deeptime", "deeptime.markov", _pcca, MOST_STATES_DENSE, _DENSE, MOST_GROUPS_TURNED
-    ),
-    "pygpcca": Tool("pygpcca", "pygpcca", _gpcca, MOST_STATES_DENSE, _DENSE, MOST_GROUPS_TURNED),
+    "deeptime-pcca": Tool("deeptime", "deeptime.markov", _pcca, MAX_STATES_DENSE, _DENSE, MAX_GROUPS_ROTATED),
+    "pygpcca": Tool("pygpcca", "pygpcca", _gpcca, MAX_STATES_DENSE, _DENSE, MAX_GROUPS_ROTATED),
     "sib": Tool("sib-clustering", "sib", _sib),
     "igraph-leiden": Tool("igraph", "igraph", _leiden),
     "infomap": Tool("infomap", "infomap", _infomap),
     "sklearn-spectral": Tool(
-        "scikit-learn", "sklearn.cluster", _spectral, MOST_STATES_ELIMINATED, "factorises the matrix"
+        "scikit-learn", "sklearn.cluster", _spectral, MAX_STATES_FACTORISED, "factorises a sparse matrix"
     ),
 }

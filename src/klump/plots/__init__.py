@@ -6,7 +6,7 @@ state of pyplot.
 
 from klump.plots.comparison import comparison
 from klump.plots.dendrogram import dendrogram
-from klump.plots.figure import FAILED, KLUMP, OUTSIDE, new_figure, save
+from klump.plots.figure import FAILED, KLUMP, OUTSIDE, finish, import_figure, new_figure, save
 from klump.plots.grid import grid
 from klump.plots.relaxation import relaxation
 
@@ -16,7 +16,9 @@ __all__ = [
     "OUTSIDE",
     "comparison",
     "dendrogram",
+    "finish",
     "grid",
+    "import_figure",
     "new_figure",
     "relaxation",
     "save",

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from klump.chain.wording import counted
-from klump.comparison.table import bits, duration, sections
+from klump.chain.wording import counted, format_number, format_seconds
+from klump.comparison.table import sections
 from klump.plots.figure import FAILED, KLUMP, OUTSIDE, TEXT, cost_symbol, new_figure, tidy
 from klump.plots.labels import write, write_beside_dots
 from klump.search.method import EQUAL
@@ -118,8 +118,10 @@ def _draw_costs(axes: Axes, compared: Comparison, lines: Sequence[Row | str]) ->
         axes.plot([0.0, cost], [place, place], color=_colour(row), linewidth=1.2, alpha=0.35, zorder=1)
         axes.plot([cost], [place], **_dot(row), clip_on=False, zorder=3)
         number = "" if row.as_asked else f"   {counted(row.n_states or 0, 'group')}"
-        write(axes, (cost, place), bits(cost) + number)
-        axes.text(1.0, place, f"{duration(row.seconds)} s", color=FAILED, fontsize=_SMALL, **at_the_right)
+        write(axes, (cost, place), format_number(cost) + number)
+        axes.text(
+            1.0, place, f"{format_seconds(row.seconds)} s", color=FAILED, fontsize=_SMALL, **at_the_right
+        )
     # The factor leaves room for the numbers beside the dots. Costs up to EQUAL are rounding errors. Only soft maps
     # with gamma > 0 cost less than 0.
     axes.set_xlim(min(0.0, *costs), 1.5 * max(costs) if max(costs) > EQUAL else 1.0)

@@ -36,17 +36,29 @@ _FORMATS = (".png", ".svg", ".pdf")
 
 def new_figure(width: float, height: float) -> Figure:
     """Create an empty figure of a size in inches; without matplotlib, raise MissingPackageError."""
+    return import_figure()(figsize=(width, height), layout="constrained")
+
+
+def import_figure() -> type[Figure]:
+    """Import matplotlib's ``Figure``; raise MissingPackageError if matplotlib is not installed."""
     try:
         figure: type[Figure] = import_module("matplotlib.figure").Figure
     except ImportError as error:
-        raise MissingPackageError("pictures need matplotlib: pip install 'klump[plots]'") from error
-    return figure(figsize=(width, height), layout="constrained")
+        raise MissingPackageError("pictures need matplotlib", remedy="pip install 'klump[plots]'") from error
+    return figure
+
+
+def finish(figure: Figure, path: str | PathLike[str] | None) -> Figure:
+    """Save a figure if a path is given, and return it: the end of every ``plot`` method."""
+    if path is not None:
+        save(figure, path)
+    return figure
 
 
 def save(figure: Figure, path: str | PathLike[str]) -> None:
     """Write a figure to a file; the suffix of the path selects the format."""
     if Path(path).suffix.lower() not in _FORMATS:
-        raise InvalidArgumentError(f"path={str(path)!r} must end in .png, .svg or .pdf")
+        raise InvalidArgumentError("must end in .png, .svg or .pdf", argument="path", value=str(path))
     try:
         figure.savefig(path, dpi=160, facecolor="white")
     except OSError as error:
