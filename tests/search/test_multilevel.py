@@ -12,6 +12,7 @@ from klump.search.descent import random_labels
 from klump.search.kernels import descent
 from klump.search.method import Task
 from klump.search.multilevel import explore, multilevel
+from klump.search.objective import Objective
 from klump.search.problem import make_problem, make_table, make_work
 from klump.sources.random_chains import random_chain, sparse_block_chain
 
@@ -62,7 +63,7 @@ def test_a_sparse_chain_is_never_made_dense():
     problem = make_problem(chain)
     table, work = make_table(problem, labels, k), make_work(k)
     descent.build(problem, table)
-    descent.sweep(problem, table, work, 0.3, np.arange(n), 1e-13, False, False)
+    descent.sweep(problem, table, work, Objective(0.3).weights, np.arange(n), 1e-13, False, False)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 3 * need
@@ -76,7 +77,9 @@ def test_the_last_sweep_proves_the_local_optimum(beta):
     problem = make_problem(chain)
     table = make_table(problem, found.labels, 10)
     descent.build(problem, table)
-    moves, _ = descent.sweep(problem, table, make_work(10), beta, np.arange(3000), 1e-12, False, False)
+    moves, _ = descent.sweep(
+        problem, table, make_work(10), Objective(beta).weights, np.arange(3000), 1e-12, False, False
+    )
     assert moves == 0
     assert all(later <= earlier + 1e-12 for earlier, later in itertools.pairwise(found.trace))
 
