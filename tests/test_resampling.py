@@ -9,9 +9,9 @@ from sklearn.metrics import adjusted_rand_score
 
 import klump
 from klump.errors import InvalidArgumentError, InvalidChainError, ReducibleChainError
-from klump.resampling.draws import Draws, counted_chain
-from klump.resampling.intervals import interval, reflected
-from klump.resampling.stability import matched
+from klump.resampling.draws import Draws, estimate_chain
+from klump.resampling.intervals import interval, reflect_interval
+from klump.resampling.stability import match_labels
 from klump.search.method import Found
 from klump.search.registry import METHODS, Method
 from klump.sources.random_chains import block_chain
@@ -57,7 +57,7 @@ def found():
 
 
 def drawn(counts, n_samples, prior=0.0):
-    _, draws = counted_chain(counts, None, prior, None, 0)
+    _, draws = estimate_chain(counts, None, prior, None, 0)
     return np.stack([draws.chain(number).transition_matrix for number in range(n_samples)])
 
 
@@ -83,8 +83,8 @@ def test_what_was_seen_stays_possible_and_nothing_else_becomes_it():
 
 
 def test_sparse_counts_stay_sparse_and_give_the_same_samples():
-    dense, full = counted_chain(COUNTS, None, 0.5, None, 1)
-    chain, thin = counted_chain(sparse.coo_matrix(COUNTS), None, 0.5, None, 1)
+    dense, full = estimate_chain(COUNTS, None, 0.5, None, 1)
+    chain, thin = estimate_chain(sparse.coo_matrix(COUNTS), None, 0.5, None, 1)
     assert (dense.is_sparse, chain.is_sparse) == (False, True)
     assert chain.n_transitions == np.count_nonzero(COUNTS)
     assert thin.chain(4).is_sparse
@@ -106,7 +106,7 @@ def test_the_prior_moves_the_estimate_too():
 
 def test_samples_are_aggregations_of_drawn_chains():
     found = klump.posterior(COUNTS, LABELS, beta=0.8, n_samples=5, random_state=2)
-    _, draws = counted_chain(COUNTS, None, 0.0, None, 2)
+    _, draws = estimate_chain(COUNTS, None, 0.0, None, 2)
     for number in range(5):
         alone = klump.Aggregation.from_labels(draws.chain(number), LABELS, beta=0.8)
         np.testing.assert_allclose(
@@ -169,8 +169,8 @@ def test_intervals_cut_off_as_much_on_both_sides():
     samples = np.arange(1.0, 100.0)
     assert interval(samples, 0.9) == (pytest.approx(5), pytest.approx(95))
     assert interval(samples, 0.999) == (1.0, 99.0)
-    assert reflected(samples, 40.0, 0.9, 0.0, 70.0) == (0.0, 70.0)
-    assert reflected(samples, 50.0, 0.5, 0.0, 100.0) == (pytest.approx(25), pytest.approx(75))
+    assert reflect_interval(samples, 40.0, 0.9, 0.0, 70.0) == (0.0, 70.0)
+    assert reflect_interval(samples, 50.0, 0.5, 0.0, 100.0) == (pytest.approx(25), pytest.approx(75))
     for level in (0, 1, 95, "0.9", None):
         with pytest.raises(InvalidArgumentError, match=r"level=.* must lie between 0 and 1"):
             interval(samples, level)
@@ -188,7 +188,7 @@ def test_the_estimate_is_what_aggregate_finds(found):
 
 
 def test_samples_are_what_aggregate_finds(found):
-    _, draws = counted_chain(COUNTS, None, 0.0, None, 0)
+    _, draws = estimate_chain(COUNTS, None, 0.0, None, 0)
     reference = found.estimate.labels
     for number in (0, 7):
         alone = klump.aggregate(draws.chain(number), 3, **FEW)
@@ -261,7 +261,7 @@ def test_matching_is_the_best_there_is(rng):
         labels, reference = rng.permutation(np.arange(12) % 4), rng.permutation(np.arange(12) % 4)
         mass = rng.random(12)
         best = max(mass[np.array(p)[labels] == reference].sum() for p in permutations(range(4)))
-        found = matched(labels, reference, mass, 4)
+        found = match_labels(labels, reference, mass, 4)
         assert mass[found == reference].sum() == pytest.approx(best)
         assert adjusted_rand_score(found, labels) == 1.0
 
@@ -307,7 +307,7 @@ def test_samples_weigh_whole_pieces():
     walks = ["abababa", "aab", "cacaca"]
     counts = klump.SequenceCounts(walks)
     found = klump.posterior(counts, [0, 1, 2], n_samples=20)
-    _, draws = counted_chain(counts, None, 0.0, None, 0)
+    _, draws = estimate_chain(counts, None, 0.0, None, 0)
     samples = np.stack([draws.chain(number).transition_matrix for number in range(20)])
     b, c = counts.states.index("b"), counts.states.index("c")
     np.testing.assert_allclose(samples[:, [b, c], 0], 1.0)
@@ -336,7 +336,7 @@ def test_overlapping_windows_are_not_more_data(rng):
 def test_restricted_sequences():
     """Pieces outside the class that is kept play no part, and its own keep their transitions."""
     counts = klump.SequenceCounts(["xxabab", "abba", "xbaa"])
-    chain, draws = counted_chain(counts, None, 0.0, "largest", 0)
+    chain, draws = estimate_chain(counts, None, 0.0, "largest", 0)
     assert chain.states == ("a", "b")
     np.testing.assert_array_equal(draws.counts.toarray(), counts.count_matrix[:2, :2])
     np.testing.assert_array_equal(draws.by_piece.sum(axis=0), draws.counts.data)

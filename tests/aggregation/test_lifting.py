@@ -142,9 +142,9 @@ def test_sparse_liftings_are_counted_before_they_are_built(monkeypatch):
     """Two linked groups of 1 and 2 states, of which the larger leads to itself: 1*2 + 2*1 + 2*2 entries."""
     P = sparse.csr_array(np.array([[0, 0.5, 0.5], [0.5, 0.5, 0], [0.5, 0, 0.5]]))
     answer = Aggregation.from_labels(P, [0, 1, 1])
-    monkeypatch.setattr(lifting, "_LARGEST_LIFT", 8)
+    monkeypatch.setattr(lifting, "_MAX_LIFTED_TRANSITIONS", 8)
     assert answer.lift().n_transitions == 8
-    monkeypatch.setattr(lifting, "_LARGEST_LIFT", 7)
+    monkeypatch.setattr(lifting, "_MAX_LIFTED_TRANSITIONS", 7)
     with pytest.raises(
         InvalidArgumentError, match=r"lifting 3 states would store 8 transitions; use the agg"
     ):
@@ -153,7 +153,7 @@ def test_sparse_liftings_are_counted_before_they_are_built(monkeypatch):
 
 
 def test_dense_liftings_have_all_entries(monkeypatch):
-    monkeypatch.setattr(lifting, "_LARGEST_LIFT", 8)
+    monkeypatch.setattr(lifting, "_MAX_LIFTED_TRANSITIONS", 8)
     with pytest.raises(InvalidArgumentError, match=r"lifting 3 states would store 9 transitions"):
         Aggregation.from_labels(P, [0, 0, 1]).lift()
 

@@ -49,7 +49,7 @@ def where_starts_run(task, method):
 
 
 def test_a_cell_stays_on_its_worker(client, chain, monkeypatch):
-    monkeypatch.setattr(many, "searched", where_starts_run)
+    monkeypatch.setattr(many, "run_method", where_starts_run)
     options = many.Options(n_init=3, n_jobs=2)
     with joblib.parallel_config(backend="dask", client=client):
-        assert many.searched_alone(chain, options, 3, 0.5, "annealing") == {os.getpid()}
+        assert many.run_on_one_worker(chain, options, 3, 0.5, "annealing") == {os.getpid()}

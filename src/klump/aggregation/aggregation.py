@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from klump.aggregation.costs import (
     Costs,
     aggregated_matrix,
-    costs_of,
+    compute_costs,
     group_masses,
     to_groups,
 )
@@ -25,7 +25,14 @@ from klump.arguments import check_beta, check_gamma, check_seed
 from klump.chain import ChainLike, MarkovChain, as_chain
 from klump.chain.wording import counted, shown
 from klump.errors import InvalidArgumentError
-from klump.guarantees import Bisimulation, Guarantees, MonteCarlo, bracketed, certify, simulated
+from klump.guarantees import (
+    Bisimulation,
+    Guarantees,
+    MonteCarlo,
+    certify,
+    compute_guarantees,
+    estimate_entropy_rate,
+)
 from klump.guarantees.brackets import BUDGET, TOLERANCE
 from klump.search.deterministic_annealing import Split
 from klump.search.method import Record
@@ -137,7 +144,7 @@ class Aggregation:
     @cached_property
     def costs(self) -> Costs:
         """All costs of the map, in bits."""
-        return costs_of(self.original, self.map)
+        return compute_costs(self.original, self.map)
 
     @property
     def cost(self) -> float:
@@ -212,7 +219,7 @@ class Aggregation:
             Called with the operations done and the budget.
         """
         costs = self.costs
-        return bracketed(
+        return compute_guarantees(
             self.original,
             self.map.weights,
             costs.lumpability,
@@ -246,7 +253,9 @@ class Aggregation:
             Called with the number of steps done and of all steps.
         """
         seed = check_seed(random_state)
-        return simulated(self.original, self.map.weights, n_replicas, n_steps, burn_in, seed, progress)
+        return estimate_entropy_rate(
+            self.original, self.map.weights, n_replicas, n_steps, burn_in, seed, progress
+        )
 
     @property
     def notes(self) -> tuple[Note, ...]:
@@ -361,10 +370,10 @@ class Aggregation:
             f"beta = {self.beta:g}{f', gamma = {self.gamma:g}' * (self.gamma > 0)}, {self.method}"
         ]
         if not self.original.is_irreducible:
-            lines += [f"  {_shortened(names)}" for names in self.groups]
+            lines += [f"  {_abbreviate(names)}" for names in self.groups]
             return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
         lines += [
-            f"  {mass:8.4f}  {_shortened(names)}"
+            f"  {mass:8.4f}  {_abbreviate(names)}"
             for mass, names in zip(self.masses, self.groups, strict=True)
         ]
         costs = self.costs
@@ -381,7 +390,7 @@ def _read_only(array: NDArray[Any]) -> NDArray[Any]:
     return array
 
 
-def _shortened(names: Sequence[Hashable], limit: int = 12) -> str:
+def _abbreviate(names: Sequence[Hashable], limit: int = 12) -> str:
     first = " ".join(map(shown, names[:limit]))
     return first if len(names) <= limit else f"{first} ... ({len(names)})"
 

@@ -84,10 +84,10 @@ def score(chain: ChainLike, labels_or_mapping: Any) -> Costs:
     (0.00856, 0.013547)
     """
     chain = as_chain(chain)
-    return costs_of(chain, as_mapping(labels_or_mapping, chain.n_states))
+    return compute_costs(chain, as_mapping(labels_or_mapping, chain.n_states))
 
 
-def costs_of(chain: MarkovChain, mapping: Mapping) -> Costs:
+def compute_costs(chain: MarkovChain, mapping: Mapping) -> Costs:
     """Costs of a validated map."""
     redundancy = chain.redundancy_rate
     matrix, mu = chain.transition_matrix, chain.stationary_distribution

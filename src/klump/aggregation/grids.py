@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from klump.aggregation.aggregation import Aggregation
-from klump.aggregation.many import checked_numbered_method, searched_alone
-from klump.aggregation.question import Options, answered
+from klump.aggregation.many import check_method_with_number, run_on_one_worker
+from klump.aggregation.question import Options, build_answer
 from klump.arguments import check_beta, check_betas, check_groups, check_progress, check_seed
 from klump.chain import ChainLike, MarkovChain, as_chain
 from klump.chain.wording import counted
@@ -168,8 +168,8 @@ class AggregationGrid:
         return len(self.aggregations)
 
     def __repr__(self) -> str:
-        groups = _listed(self.n_states)
-        betas = _listed(self.betas)
+        groups = _format_values(self.n_states)
+        betas = _format_values(self.betas)
         stopped = ", interrupted" * self.interrupted
         return (
             f"AggregationGrid({self.original.n_states:,} states, n_states={groups}, betas={betas}{stopped})"
@@ -243,9 +243,9 @@ def grid(
     [0.054, 0.052, 0.0]
     """
     chain = as_chain(chain)
-    checked_numbered_method(method)
+    check_method_with_number(method)
     wanted = tuple(dict.fromkeys(check_betas(betas)))
-    numbers = _checked_numbers(n_states, chain.n_states)
+    numbers = _check_group_counts(n_states, chain.n_states)
     check_progress(progress, "done, total")
     options = Options(n_init, check_seed(random_state), n_jobs, step=step, max_sweeps=max_sweeps, gamma=gamma)
     cells = _cells(numbers, wanted)
@@ -253,19 +253,19 @@ def grid(
     # Facts that all cells need are found once, and travel with the chain.
     _ = chain.stationary_distribution, chain.redundancy_rate
     calls = [(chain, options, number, beta, method) for number, beta in cells]
-    found = _until_interrupted(tasks[0], calls, progress)
+    found = _run_cells(tasks[0], calls, progress)
     # The found ones come first: Ctrl-C cuts the list short.
-    answers = tuple(answered(task, each, method) for task, each in zip(tasks, found, strict=False))
+    answers = tuple(build_answer(task, each, method) for task, each in zip(tasks, found, strict=False))
     return AggregationGrid(numbers, wanted, answers)
 
 
-def _until_interrupted(
+def _run_cells(
     task: Task, calls: list[tuple[Any, ...]], progress: Callable[[int, int], None] | None
 ) -> list[Found]:
     """Search cell by cell; what is ready when Ctrl-C is pressed is kept, once there is something."""
     found: list[Found] = []
     try:
-        for result in task.run_all(searched_alone, calls):
+        for result in task.run_all(run_on_one_worker, calls):
             found.append(result)
             if progress is not None:
                 progress(len(found), len(calls))
@@ -283,7 +283,7 @@ def _cells(n_states: Iterable[int], betas: Iterable[float]) -> list[Cell]:
     return [(number, beta) for number in n_states for beta in values]
 
 
-def _checked_numbers(n_states: Any, most: int) -> tuple[int, ...]:
+def _check_group_counts(n_states: Any, most: int) -> tuple[int, ...]:
     """Take the numbers of groups, each once."""
     if n_states is None:
         return tuple(number for number in _USUAL if number <= most) or (1,)
@@ -321,7 +321,7 @@ def _epsilon(answer: Aggregation) -> float | None:
     return None if answer.map.labels is None else answer.bisimulation.epsilon
 
 
-def _listed(values: tuple[Any, ...]) -> str:
+def _format_values(values: tuple[Any, ...]) -> str:
     """Write numbers, those that follow each other as a range."""
     first, last = values[0], values[-1]
     if len(values) > 2 and values == tuple(range(int(first), int(last) + 1)):

@@ -19,7 +19,7 @@ from klump.chain.validation import normalized_rows
 from klump.errors import InvalidArgumentError, Setting
 
 # Transitions of the largest pi-lifting: 400 MB of float64 values if it is dense, 600 MB with column indices.
-_LARGEST_LIFT = 50_000_000
+_MAX_LIFTED_TRANSITIONS = 50_000_000
 
 
 def stationary_lifting(
@@ -31,7 +31,7 @@ def stationary_lifting(
     between = sparse.csr_array(aggregated) if is_sparse else aggregated
     members = np.bincount(weights.indices, minlength=mapping.n_groups)
     size = int(members @ ((between > 0.0) @ members)) if is_sparse else n * n
-    if size > _LARGEST_LIFT:
+    if size > _MAX_LIFTED_TRANSITIONS:
         raise InvalidArgumentError(
             f"lifting {n} states would store {size} transitions",
             remedy=("use the aggregated chain, or lift with ", Setting("kind", "transition")),

@@ -15,7 +15,7 @@ from klump.chain import MarkovChain
 Labels = NDArray[np.int32]
 
 
-def heaviest_first(chain: MarkovChain, mapping: Mapping) -> Labels:
+def rank_by_mass(chain: MarkovChain, mapping: Mapping) -> Labels:
     """New number of each group so that they are ordered by mass, if they have one, then by their first state."""
     weights = mapping.weights
     first = np.full(mapping.n_groups, chain.n_states)

@@ -14,7 +14,7 @@ from scipy import sparse
 from klump import __version__
 from klump.aggregation.aggregation import Aggregation, AggregationPath
 from klump.aggregation.mapping import Mapping, as_mapping, from_labels
-from klump.aggregation.numbering import heaviest_first, number_along_path
+from klump.aggregation.numbering import number_along_path, rank_by_mass
 from klump.arguments import (
     check_beta,
     check_betas,
@@ -133,7 +133,7 @@ def aggregate(
     [(0, 4), (1, 3), (2,)]
     """
     chain = as_chain(chain)
-    traits = METHODS[checked_method(method)]
+    traits = METHODS[check_method(method)]
     if allow_empty and not traits.may_empty:
         raise InvalidArgumentError(
             ("is not for ", Setting("method", method)),
@@ -154,19 +154,19 @@ def aggregate(
         n_init, random_state, n_jobs, initial, step, max_sweeps, allow_empty, progress, tolerance, gamma
     )
     task = options.task(chain, n_states, check_beta(beta), method)
-    return answered(task, searched(task, method), method)
+    return build_answer(task, run_method(task, method), method)
 
 
-def searched(task: Task, method: str) -> Found:
+def run_method(task: Task, method: str) -> Found:
     """Let a method search."""
     with one_thread():
         return METHODS[method].run(task)
 
 
-def answered(task: Task, found: Found, method: str) -> Aggregation:
+def build_answer(task: Task, found: Found, method: str) -> Aggregation:
     """Wrap what a method found, groups ordered by mass; empty groups, which have none, are dropped."""
     mapping = _map_of(task, found)
-    numbers = heaviest_first(task.chain, mapping)
+    numbers = rank_by_mass(task.chain, mapping)
     if mapping.labels is None:
         order = np.argsort(numbers)
         mapping = Mapping(sparse.csr_array(mapping.weights[:, order]), None)
@@ -213,7 +213,7 @@ def beta_path(
     task = options.task(chain, n_states, wanted[-1], "annealing")
     with one_thread():
         path = annealing_path(task, wanted)
-    rank = heaviest_first(chain, _map_of(task, path[0]))
+    rank = rank_by_mass(chain, _map_of(task, path[0]))
     numbered = number_along_path([found.labels for found in path], rank)
     return AggregationPath(
         tuple(
@@ -245,7 +245,7 @@ class Options:
 
     def task(self, chain: MarkovChain, n_states: Any, beta: float, method: str) -> Task:
         """Check everything and put it together."""
-        n_groups = _checked_groups(n_states, chain, method)
+        n_groups = _check_n_states(n_states, chain, method)
         gamma = check_gamma(self.gamma)
         if gamma > 0.0 and not METHODS[method].by_cost:
             raise InvalidArgumentError(
@@ -262,7 +262,7 @@ class Options:
             check_count("n_init", self.n_init),
             check_seed(self.random_state),
             check_jobs(self.n_jobs),
-            _checked_initial(self.initial, chain, n_groups, method, allow_empty=self.allow_empty),
+            _check_initial(self.initial, chain, n_groups, method, allow_empty=self.allow_empty),
             check_count("max_sweeps", self.max_sweeps),
             check_step(self.step),
             self.allow_empty,
@@ -302,7 +302,7 @@ def versions() -> tuple[tuple[str, str], ...]:
     return (("klump", __version__), *others)
 
 
-def checked_method(method: Any) -> str:
+def check_method(method: Any) -> str:
     """Insist on a method that there is."""
     if not isinstance(method, str) or method not in METHODS:
         raise InvalidArgumentError(
@@ -311,7 +311,7 @@ def checked_method(method: Any) -> str:
     return method
 
 
-def _checked_groups(n_states: Any, chain: MarkovChain, method: str) -> int:
+def _check_n_states(n_states: Any, chain: MarkovChain, method: str) -> int:
     if METHODS[method].finds_number:
         if n_states is not None:
             raise InvalidArgumentError(
@@ -330,7 +330,7 @@ def _checked_groups(n_states: Any, chain: MarkovChain, method: str) -> int:
     return check_groups(n_states, chain.n_states, "states of the chain")
 
 
-def _checked_initial(
+def _check_initial(
     initial: Any, chain: MarkovChain, n_groups: int, method: str, *, allow_empty: bool
 ) -> Labels | None:
     if initial is None:

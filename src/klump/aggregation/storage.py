@@ -176,7 +176,7 @@ def _names(chain: MarkovChain) -> list[Any] | None:
     encoded = []
     for name in chain.states:
         try:
-            encoded.append(_encoded(name))
+            encoded.append(_encode(name))
         except TypeError as error:
             raise InvalidArgumentError(
                 f"the state name {name!r} cannot be saved without pickle; name the states with text, bytes, "
@@ -191,8 +191,8 @@ def _facts(answer: Aggregation) -> dict[str, Any]:
         "gamma": float(answer.gamma),
         "n_asked": answer.n_asked,
         "method": str(answer.method),
-        "random_state": _encoded(answer.random_state),
-        "trace": [_encoded(float(cost)) for cost in answer.trace],
+        "random_state": _encode(answer.random_state),
+        "trace": [_encode(float(cost)) for cost in answer.trace],
         "interrupted": bool(answer.interrupted),
         "made_with": dict(answer.made_with),
         "n_groups": answer.n_states,
@@ -227,7 +227,7 @@ def _record_arrays(record: Record | None, number: int) -> Arrays:
     return {f"record_{number}_{name}": column for name, column in columns.items()}
 
 
-def _encoded(value: Any) -> Any:
+def _encode(value: Any) -> Any:
     """Make a value fit for JSON; TypeError if it would not come back as the same kind."""
     if isinstance(value, np.bool_ | np.integer | np.floating | np.str_ | np.bytes_):
         value = value if isinstance(value, np.timedelta64) else value.item()
@@ -239,7 +239,7 @@ def _encoded(value: Any) -> Any:
     if kind is bytes:
         return {"bytes": value.hex()}
     if kind is tuple:
-        return [_encoded(item) for item in value]
+        return [_encode(item) for item in value]
     raise TypeError(kind.__name__)
 
 
@@ -373,7 +373,7 @@ def _chain(entries: _Entries, metadata: dict[str, Any]) -> MarkovChain:
         raise _damaged(f"its entry 'original_index' has {len(index)} values for {n} states")
     names = metadata["states"]
     if names is not None:
-        names = validation.state_names([_decoded(name) for name in names], n)
+        names = validation.state_names([_decode(name) for name in names], n)
     applied = tuple(str(words) for words in metadata["applied"])
     return MarkovChain._restored(matrix, law, names, index, applied)
 
@@ -384,8 +384,8 @@ def _aggregation(entries: _Entries, facts: dict[str, Any], number: int, chain: M
         _map(entries, number, chain.n_states, facts["n_groups"]),
         beta=check_beta(facts["beta"]),
         method=str(facts["method"]),
-        random_state=_decoded(facts["random_state"]),
-        trace=tuple(float(_decoded(cost)) for cost in facts["trace"]),
+        random_state=_decode(facts["random_state"]),
+        trace=tuple(float(_decode(cost)) for cost in facts["trace"]),
         interrupted=bool(facts["interrupted"]),
         made_with=tuple((str(name), str(version)) for name, version in facts["made_with"].items()),
         record=_record(entries, facts.get("record"), number),
@@ -419,10 +419,10 @@ def _record(entries: _Entries, names: Any, number: int) -> Record | None:
     return Record(kind, {name: entries.read(f"record_{number}_{name}", _NUMBERS) for name in columns})
 
 
-def _decoded(value: Any) -> Any:
-    """Undo :func:`_encoded`."""
+def _decode(value: Any) -> Any:
+    """Undo :func:`_encode`."""
     if isinstance(value, list):
-        return tuple(_decoded(item) for item in value)
+        return tuple(_decode(item) for item in value)
     if isinstance(value, dict):
         ((kind, text),) = value.items()
         return bytes.fromhex(text) if kind == "bytes" else {"float": float}[kind](text)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from klump.aggregation.aggregation import Aggregation
 from klump.aggregation.mapping import from_labels
-from klump.aggregation.numbering import heaviest_first
+from klump.aggregation.numbering import rank_by_mass
 from klump.aggregation.question import Options, versions
 from klump.arguments import check_beta, check_groups
 from klump.chain import ChainLike, MarkovChain, as_chain
@@ -104,7 +104,7 @@ class AggregationTree:
         """Give the aggregation to ``n_states`` groups."""
         n_groups = check_groups(n_states, self.n_leaves, "leaves of the tree")
         mapping = from_labels(labels_after(self.record, n_groups), n_groups)
-        labels = heaviest_first(self.original, mapping)[mapping.labels]
+        labels = rank_by_mass(self.original, mapping)[mapping.labels]
         method = "agglomerative-relaxed" if self.is_relaxed else "agglomerative"
         return Aggregation(
             self.original,

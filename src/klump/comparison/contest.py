@@ -17,7 +17,7 @@ from scipy.sparse import csr_array
 from klump import __version__
 from klump.aggregation import Aggregation, aggregate
 from klump.aggregation.mapping import from_labels
-from klump.aggregation.numbering import heaviest_first
+from klump.aggregation.numbering import rank_by_mass
 from klump.aggregation.question import Options, versions
 from klump.arguments import check_beta
 from klump.chain import ChainLike, MarkovChain, as_chain
@@ -193,7 +193,7 @@ def _other(name: str, tool: Tool) -> Contestant:
         with _silenced(), watch.running():
             labels = tool.labels(module, task)
         mapping = from_labels(labels, int(labels.max()) + 1)
-        mapping = from_labels(heaviest_first(task.chain, mapping)[labels], mapping.n_groups)
+        mapping = from_labels(rank_by_mass(task.chain, mapping)[labels], mapping.n_groups)
         made_with = (*versions(), (tool.package, str(version)))
         return Aggregation(
             task.chain,

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from klump.chain import MarkovChain
 from klump.chain.validation import Matrix
-from klump.guarantees.horizons import check_steps, over_steps
+from klump.guarantees.horizons import check_steps, coupling_bound
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Bisimulation:
         aggregated one starts with that of its groups. :meth:`Guarantees.horizon` is for stationary chains, and much
         smaller if the states that behave unlike their group are rare.
         """
-        return over_steps(self.epsilon, check_steps(t))
+        return coupling_bound(self.epsilon, check_steps(t))
 
 
 def certify(

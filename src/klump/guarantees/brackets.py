@@ -21,7 +21,7 @@ from klump import information
 from klump.arguments import check_number
 from klump.chain import MarkovChain
 from klump.guarantees.entropy_rate import Block, blocks, observe
-from klump.guarantees.horizons import check_steps, from_divergence, one_step, over_steps
+from klump.guarantees.horizons import check_steps, coupling_bound, one_step, total_variation_bound
 from klump.parallel import one_thread
 
 TOLERANCE = 1e-6
@@ -111,9 +111,9 @@ class Guarantees:
         start, more, divergence = self.path_variations[-1], steps - known, self.divergence.upper
         bound = min(
             start + more * self.mean_variation,
-            start + from_divergence(more * divergence),
-            from_divergence(self.path_divergences[-1] + more * divergence),
-            start + (1.0 - start) * over_steps(self.largest_variation, more),
+            start + total_variation_bound(more * divergence),
+            total_variation_bound(self.path_divergences[-1] + more * divergence),
+            start + (1.0 - start) * coupling_bound(self.largest_variation, more),
         )
         return min(1.0, max(start, bound))
 
@@ -125,7 +125,7 @@ class Guarantees:
         return Bracket(max(0.0, min(ends)), max(0.0, *ends))
 
 
-def bracketed(
+def compute_guarantees(
     chain: MarkovChain,
     weights: sparse.csr_array,
     lumpability: float,
@@ -161,7 +161,7 @@ def bracketed(
     with one_thread():
         while found.gap > tolerance and (block := next(longer, None)) is not None:
             done.append(block)
-            found = _tightened(found, shortest, block, lumpability)
+            found = _tighten(found, shortest, block, lumpability)
             if progress is not None:
                 progress(block.operations, int(budget))
     step = shortest.upper
@@ -211,7 +211,7 @@ def _from_single_steps(
     return Bracket(min(max(0.0, lower), upper), upper)
 
 
-def _tightened(found: Bracket, shortest: Block, block: Block, lumpability: float) -> Bracket:
+def _tighten(found: Bracket, shortest: Block, block: Block, lumpability: float) -> Bracket:
     """Bracket of D, made tighter by longer blocks; bounds are moved apart by what rounding may have done."""
     lower = max(found.lower, shortest.upper - block.upper - block.rounding)
     upper = min(found.upper, lumpability - (block.lower - shortest.lower) + block.rounding)

@@ -110,7 +110,7 @@ def blocks(seen: Observed, budget: float) -> Iterator[Block]:
             return
         length += 1
         before = of_pairs, from_states
-        of_pairs, from_states, variation, words = _extended(seen, words, size)
+        of_pairs, from_states, variation, words = _extend_words(seen, words, size)
         bounds = from_states - before[1], of_pairs - before[0]
         yield Block(length, *bounds, _rounding(length, of_pairs), spent, variation)
 
@@ -171,7 +171,7 @@ def _column_counts(matrix: Any) -> NDArray[np.int64]:
     return np.bincount(matrix.indices, minlength=matrix.shape[1]).astype(np.int64)
 
 
-def _extended(seen: Observed, words: _Words, size: int) -> tuple[float, float, float, _Words | None]:
+def _extend_words(seen: Observed, words: _Words, size: int) -> tuple[float, float, float, _Words | None]:
     """Entropies of words with one more letter, Y_1 .. Y_m and Y_2 .. Y_m given X_1.
 
     Then the total variation between the laws of Y_1 .. Y_m and of the aggregated chain, and the words themselves: None

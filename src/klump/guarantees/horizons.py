@@ -23,13 +23,13 @@ def check_steps(t: Any) -> int:
     return check_count("t", t, least=0, most=LARGEST_TIME)
 
 
-def over_steps(epsilon: float, t: int) -> float:
+def coupling_bound(epsilon: float, t: int) -> float:
     """1 - (1 - epsilon)^t, without cancellation.
 
     If two processes with the same past differ by at most epsilon in the law of the next step, a maximal coupling
     keeps them together for t steps with probability (1 - epsilon)^t at least.
 
-    >>> over_steps(0.5, 2), over_steps(1e-20, 10), over_steps(1.0, 0), over_steps(1.0, 1)
+    >>> coupling_bound(0.5, 2), coupling_bound(1e-20, 10), coupling_bound(1.0, 0), coupling_bound(1.0, 1)
     (0.75, 1e-19, 0.0, 1.0)
     """
     if epsilon >= 1.0:
@@ -37,13 +37,13 @@ def over_steps(epsilon: float, t: int) -> float:
     return -math.expm1(t * math.log1p(-epsilon))
 
 
-def from_divergence(bits: float) -> float:
+def total_variation_bound(bits: float) -> float:
     """Bound on the total variation of two laws from their divergence KL, in bits.
 
     The least of sqrt(KL ln(2) / 2) (Pinsker) and sqrt(1 - 2^-KL) (Bretagnolle and Huber). Both are concave in KL: the
     bound also holds for means of total variations and divergences.
 
-    >>> round(from_divergence(0.02), 6), round(from_divergence(4.0), 6)
+    >>> round(total_variation_bound(0.02), 6), round(total_variation_bound(4.0), 6)
     (0.083255, 0.968246)
     """
     nats = bits * _NATS

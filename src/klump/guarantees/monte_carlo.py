@@ -41,7 +41,7 @@ class MonteCarlo:
     """How many steps of each were averaged."""
 
 
-def simulated(
+def estimate_entropy_rate(
     chain: MarkovChain,
     weights: sparse.csr_array,
     n_replicas: int | None = None,
@@ -83,7 +83,7 @@ def simulated(
     Examples
     --------
     >>> chain = MarkovChain([[0.4, 0.3, 0.3], [0.25, 0.3, 0.45], [0.15, 0.425, 0.425]])
-    >>> estimate = simulated(chain, sparse.csr_array([[1, 0], [0, 1], [0, 1.0]]), n_steps=100)
+    >>> estimate = estimate_entropy_rate(chain, sparse.csr_array([[1, 0], [0, 1], [0, 1.0]]), n_steps=100)
     >>> abs(estimate.entropy_rate - 0.7781) < 4 * estimate.standard_error < 0.02
     True
     """

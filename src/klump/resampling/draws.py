@@ -68,7 +68,7 @@ class Draws:
         return np.asarray(weights @ by_piece) + self.prior
 
 
-def counted_chain(
+def estimate_chain(
     counts: Any,
     states: Iterable[Hashable] | None,
     prior: Any,
@@ -91,17 +91,17 @@ def counted_chain(
     table, _ = square_matrix(counts.to_numpy() if hasattr(counts, "to_numpy") else counts, "count matrix")
     is_sparse = bool(sparse.issparse(table))
     seen = sparse.csr_array(table)
-    _refuse_probabilities(seen)
+    _check_scale_of_counts(seen)
     prior = check_number("prior", prior)
     seen.data += prior
     chain = MarkovChain.from_counts(seen if is_sparse else seen.toarray(), states, restrict=restrict)
     _ = chain.stationary_distribution  # says what to do if there is none
     if chain.n_states < seen.shape[0]:
-        seen, by_piece = _restricted(seen, by_piece, chain.original_index)
+        seen, by_piece = _restrict_to_class(seen, by_piece, chain.original_index)
     return chain, Draws(seen, is_sparse, seed, prior, by_piece)
 
 
-def _restricted(
+def _restrict_to_class(
     seen: sparse.csr_array, by_piece: sparse.csr_array | None, kept: NDArray[np.intp]
 ) -> tuple[sparse.csr_array, sparse.csr_array | None]:
     """Keep a closed class: no transition leads out of it, so nothing that was counted in its rows is lost."""
@@ -111,7 +111,7 @@ def _restricted(
     return sparse.csr_array(seen[kept][:, kept]), by_piece
 
 
-def _refuse_probabilities(seen: sparse.csr_array) -> None:
+def _check_scale_of_counts(seen: sparse.csr_array) -> None:
     values = seen.data
     if values.size and values.min() < _LEAST_COUNT:
         raise InvalidArgumentError(

@@ -87,11 +87,11 @@ class Posterior:
         Noise looks like structure that the groups miss: the estimate lies above the truth, and the samples lie above
         the estimate by about as much. So the samples are reflected at the estimate.
         """
-        return reflected(self.costs, self.estimate.cost, level, 0.0, np.inf)
+        return reflect_interval(self.costs, self.estimate.cost, level, 0.0, np.inf)
 
     def kept_interval(self, level: float = 0.95) -> Interval:
         """Interval of the share that the groups keep; reflected as in :meth:`cost_interval`."""
-        return reflected(self.kept, self.estimate.kept, level, 0.0, 1.0)
+        return reflect_interval(self.kept, self.estimate.kept, level, 0.0, 1.0)
 
     def __repr__(self) -> str:
         return (
@@ -112,12 +112,12 @@ def interval(samples: NDArray[np.float64], level: Any) -> Interval:
     return Interval(lower, upper) if samples.ndim > 1 else Interval(float(lower), float(upper))
 
 
-def reflected(
+def reflect_interval(
     samples: NDArray[np.float64], estimate: float, level: Any, least: float, most: float
 ) -> Interval:
     """Interval of what samples miss by as much, and on the same side, as the estimate misses the truth.
 
-    >>> reflected(np.array([2.0, 2.0]), 1.5, 0.9, 0.0, 10.0)
+    >>> reflect_interval(np.array([2.0, 2.0]), 1.5, 0.9, 0.0, 10.0)
     Interval(lower=1.0, upper=1.0)
     """
     lower, upper = interval(samples, level)

@@ -10,16 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from klump.aggregation import Aggregation, Costs
-from klump.aggregation.many import checked_numbered_method, searched_alone
+from klump.aggregation.many import check_method_with_number, run_on_one_worker
 from klump.aggregation.mapping import Mapping, as_mapping
-from klump.aggregation.question import Options, answered, searched
+from klump.aggregation.question import Options, build_answer, run_method
 from klump.arguments import check_beta, check_count, check_progress, check_seed
 from klump.chain import MarkovChain
 from klump.errors import InvalidArgumentError, Setting
 from klump.parallel import one_thread
-from klump.resampling.draws import Draws, counted_chain
+from klump.resampling.draws import Draws, estimate_chain
 from klump.resampling.intervals import Posterior
-from klump.resampling.stability import Bootstrap, matched
+from klump.resampling.stability import Bootstrap, match_labels
 from klump.search.method import Labels, Task
 
 # Numbers that the aggregated chains of all samples may take together.
@@ -85,11 +85,11 @@ def posterior(
     True
     """
     seed = check_seed(random_state)
-    chain, draws = counted_chain(counts, states, prior, restrict, seed)
+    chain, draws = estimate_chain(counts, states, prior, restrict, seed)
     mapping = as_mapping(labels_or_mapping, chain.n_states)
     estimate = Aggregation(chain, mapping, check_beta(beta), random_state=seed)
     task = Options(random_state=seed, n_jobs=n_jobs).task(chain, mapping.n_groups, estimate.beta, "auto")
-    samples = _samples(task, _Question(draws, mapping, estimate.beta), n_samples, progress)
+    samples = _samples(task, _SamplePlan(draws, mapping, estimate.beta), n_samples, progress)
     return _posterior(estimate, samples, seed, n_samples)
 
 
@@ -144,16 +144,16 @@ def bootstrap(
     >>> found
     Bootstrap(3 states in 2 groups, 20 samples, mean agreement 1.000)
     """
-    checked_numbered_method(method)
+    check_method_with_number(method)
     options = Options(n_init, check_seed(random_state), n_jobs, gamma=gamma)
-    chain, draws = counted_chain(counts, states, prior, restrict, options.random_state)
+    chain, draws = estimate_chain(counts, states, prior, restrict, options.random_state)
     task = options.task(chain, n_states, check_beta(beta), method)
     _check(n_samples, task.n_groups, progress)
-    estimate = answered(task, searched(task, method), method)
+    estimate = build_answer(task, run_method(task, method), method)
     if estimate.interrupted:  # by Ctrl-C, so that nobody waits for the samples
         raise KeyboardInterrupt
     search = _Search(options, method, estimate.labels, chain.stationary_distribution)
-    samples = _samples(task, _Question(draws, estimate.map, task.beta, search), n_samples, progress)
+    samples = _samples(task, _SamplePlan(draws, estimate.map, task.beta, search), n_samples, progress)
     own = [sample.own for sample in samples if sample.own is not None]
     return Bootstrap(
         _posterior(estimate, samples, task.seed, n_samples),
@@ -172,12 +172,12 @@ class _Search:
     masses: NDArray[np.float64]
 
     def of(self, chain: MarkovChain, n_states: int, beta: float) -> Aggregation:
-        found = searched_alone(chain, self.options, n_states, beta, self.method)
-        return answered(self.options.task(chain, n_states, beta, self.method), found, self.method)
+        found = run_on_one_worker(chain, self.options, n_states, beta, self.method)
+        return build_answer(self.options.task(chain, n_states, beta, self.method), found, self.method)
 
 
 @dataclass(frozen=True, eq=False)
-class _Question:
+class _SamplePlan:
     """What all samples have in common, and nothing else: it may be sent to another process."""
 
     draws: Draws
@@ -186,7 +186,7 @@ class _Question:
     search: _Search | None = None
 
 
-class _Sample(NamedTuple):
+class _ChainSample(NamedTuple):
     """One drawn chain: the given groups on it and, if there was a search, its own labels and their costs."""
 
     matrix: NDArray[np.float64]
@@ -196,33 +196,33 @@ class _Sample(NamedTuple):
     interrupted: bool
 
 
-def _sampled(question: _Question, number: int) -> _Sample:
+def _compute_sample(question: _SamplePlan, number: int) -> _ChainSample:
     with one_thread():
         chain = question.draws.chain(number)
         given = Aggregation(chain, question.mapping, question.beta)
         matrix: Any = given.chain.transition_matrix
         matrix = matrix.toarray() if given.chain.is_sparse else matrix
         if question.search is None:
-            return _Sample(matrix, given.masses, given.costs, None, False)
+            return _ChainSample(matrix, given.masses, given.costs, None, False)
         search, n_groups = question.search, question.mapping.n_groups
         own = search.of(chain, n_groups, question.beta)
-        labels = matched(own.labels, search.labels, search.masses, n_groups)
+        labels = match_labels(own.labels, search.labels, search.masses, n_groups)
         # Labels of many samples of a large chain take the room of the chain itself.
         small = labels.astype(np.min_scalar_type(n_groups - 1))
-        return _Sample(matrix, given.masses, given.costs, (small, own.costs), own.interrupted)
+        return _ChainSample(matrix, given.masses, given.costs, (small, own.costs), own.interrupted)
 
 
 def _samples(
-    task: Task, question: _Question, n_samples: Any, progress: Callable[[int, int], None] | None
-) -> list[_Sample]:
+    task: Task, question: _SamplePlan, n_samples: Any, progress: Callable[[int, int], None] | None
+) -> list[_ChainSample]:
     """Draw one after the other; what is ready when Ctrl-C is pressed is kept, once there is something."""
     n_samples = _check(n_samples, task.n_groups, progress)
-    ready: list[_Sample] = []
+    ready: list[_ChainSample] = []
     calls = ((question, number) for number in range(n_samples))
     try:
         # Around all of them as well: setting the limit takes longer than a small sample.
         with one_thread():
-            for sample in task.run_all(_sampled, calls):
+            for sample in task.run_all(_compute_sample, calls):
                 # Half a search would look like groups that are unsure.
                 if sample.interrupted:
                     raise KeyboardInterrupt
@@ -235,7 +235,7 @@ def _samples(
     return ready
 
 
-def _posterior(estimate: Aggregation, samples: list[_Sample], seed: int, n_samples: int) -> Posterior:
+def _posterior(estimate: Aggregation, samples: list[_ChainSample], seed: int, n_samples: int) -> Posterior:
     return Posterior(
         estimate,
         np.stack([sample.matrix for sample in samples]),

@@ -167,10 +167,10 @@ class Bootstrap:
         return [f"{float(mass @ stays):.1%} of the mass stays in its group; least sure: {words}"]
 
 
-def matched(labels: Labels, reference: Labels, mass: NDArray[np.float64], n_groups: int) -> Labels:
+def match_labels(labels: Labels, reference: Labels, mass: NDArray[np.float64], n_groups: int) -> Labels:
     """Give groups the numbers of the reference groups that they share most mass with, each number once.
 
-    >>> matched(np.array([1, 1, 0]), np.array([0, 0, 1]), np.ones(3), 2)
+    >>> match_labels(np.array([1, 1, 0]), np.array([0, 0, 1]), np.ones(3), 2)
     array([0, 0, 1])
     """
     from scipy.optimize import linear_sum_assignment
