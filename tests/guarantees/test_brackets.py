@@ -16,7 +16,7 @@ from klump.aggregation.aggregation import Aggregation
 from klump.chain import MarkovChain
 from klump.errors import InvalidArgumentError
 from klump.guarantees import entropy_rate
-from klump.guarantees.entropy_rate import blocks, observe
+from klump.guarantees.entropy_rate import blocks, hidden_markov_process
 
 EXAMPLE = np.array([[0.4, 0.3, 0.3], [0.25, 0.3, 0.45], [0.15, 0.425, 0.425]])
 ROUNDING = 1e-12
@@ -64,7 +64,7 @@ def test_blocks_against_all_sequences_of_states(drawn, as_sparse):
     P, given_map = drawn
     answer = Aggregation.from_labels(sparse.csr_array(P) if as_sparse else P, given_map)
     mu = reference.stationary_law(P)
-    found = list(itertools.islice(blocks(observe(answer.original, answer.map.weights), 1e6), 3))
+    found = list(itertools.islice(blocks(hidden_markov_process(answer.original, answer.map.weights), 1e6), 3))
     assert [block.length for block in found] == [2, 3, 4]
     for block in found:
         lower, upper = reference.entropy_rate_bounds(P, mu, answer.mapping, block.length)
@@ -79,7 +79,7 @@ def test_longer_blocks_are_tighter(drawn, as_sparse):
     """H(Y_m|Y_1..m-1, X_1) grows with m, H(Y_m|Y_1..m-1) falls, and they never cross."""
     P, given_map = drawn
     answer = Aggregation.from_labels(sparse.csr_array(P) if as_sparse else P, given_map)
-    found = list(itertools.islice(blocks(observe(answer.original, answer.map.weights), 2e5), 6))
+    found = list(itertools.islice(blocks(hidden_markov_process(answer.original, answer.map.weights), 2e5), 6))
     assert len(found) >= 4
     for shorter, longer in itertools.pairwise(found):
         assert shorter.lower - longer.rounding <= longer.lower <= longer.upper + longer.rounding
@@ -95,21 +95,21 @@ def test_pieces_and_storage_do_not_matter(rng, monkeypatch, soft):
     answer = Aggregation.from_labels(sparse.csr_array(P), given_map)
 
     def bounds(n):
-        found = itertools.islice(blocks(observe(answer.original, answer.map.weights), 1e6), n)
+        found = itertools.islice(blocks(hidden_markov_process(answer.original, answer.map.weights), 1e6), n)
         return np.array([(block.lower, block.upper, block.total_variation) for block in found])
 
     expected = bounds(6)
     for changes in (
-        {"_FULL": 2.0, "_SPARSE_AT_A_TIME": 5, "_ENTRIES_AT_A_TIME": 5},
-        {"_FULL": 2.0, "_MOST_DENSE_GROUPS": 2},
-        {"_FULL": 0.0, "_AT_A_TIME": 5, "_FEWEST_COLUMNS": 1},
-        {"_FULL": 0.0, "_MOST_DENSE_GROUPS": 2},
+        {"_DENSE_ABOVE_DENSITY": 2.0, "_SPARSE_CHUNK": 5, "_ENTRIES_PER_CHUNK": 5},
+        {"_DENSE_ABOVE_DENSITY": 2.0, "_MAX_DENSE_GROUPS": 2},
+        {"_DENSE_ABOVE_DENSITY": 0.0, "_DENSE_CHUNK": 5, "_MIN_CHUNK_COLUMNS": 1},
+        {"_DENSE_ABOVE_DENSITY": 0.0, "_MAX_DENSE_GROUPS": 2},
     ):
         with monkeypatch.context() as changed:
             for name, value in changes.items():
                 changed.setattr(entropy_rate, name, value)
             np.testing.assert_allclose(bounds(6), expected, rtol=0, atol=ROUNDING)
-    monkeypatch.setattr(entropy_rate, "_MOST_KEPT", 12 * 3**2)
+    monkeypatch.setattr(entropy_rate, "_MAX_STORED_PROBABILITIES", 12 * 3**2)
     shortened = bounds(6)
     assert 2 < len(shortened) < 6
     np.testing.assert_allclose(shortened, expected[: len(shortened)], rtol=0, atol=ROUNDING)
@@ -119,7 +119,7 @@ def test_words_that_cannot_be_seen_are_left_out():
     """A ring through three groups shows only six words of every length: long blocks are cheap."""
     ring = sparse.csr_array(np.roll(np.eye(6), 1, axis=1))
     answer = Aggregation.from_labels(ring, [0, 0, 1, 1, 2, 2])
-    *_, last = blocks(observe(answer.original, answer.map.weights), 1e6)
+    *_, last = blocks(hidden_markov_process(answer.original, answer.map.weights), 1e6)
     assert last.length > 90
     assert last.upper == pytest.approx(0.0, abs=last.rounding)
     # The next group is uncertain for one who saw only the present one; two are enough to know where the ring is.

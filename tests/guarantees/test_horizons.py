@@ -15,8 +15,8 @@ import chains
 import klump
 import reference
 from klump.aggregation.aggregation import Aggregation
-from klump.guarantees.entropy_rate import observe
-from klump.guarantees.horizons import one_step, total_variation_bound
+from klump.guarantees.entropy_rate import hidden_markov_process
+from klump.guarantees.horizons import one_step_variations, total_variation_bound
 
 any_map = st.one_of(
     chains.matrices_and_labels().map(lambda drawn: (drawn[0], drawn[1])), chains.matrices_and_maps()
@@ -125,7 +125,7 @@ def test_one_step(drawn, as_sparse):
     distances = {
         (i, y): reference.total_variation((P @ W)[i], Q[y]) for i, y in zip(*np.nonzero(W), strict=True)
     }
-    mean, largest = one_step(observe(answer.original, answer.map.weights))
+    mean, largest = one_step_variations(hidden_markov_process(answer.original, answer.map.weights))
     expected = math.fsum(mu[i] * W[i, y] * distance for (i, y), distance in distances.items())
     assert mean == pytest.approx(expected, abs=1e-12)
     assert largest == pytest.approx(max(distances.values()), abs=1e-12)

@@ -12,7 +12,7 @@ import chains
 from klump.aggregation.aggregation import Aggregation
 from klump.chain import MarkovChain
 from klump.errors import InvalidArgumentError
-from klump.guarantees.monte_carlo import _affordable, _drawn
+from klump.guarantees.monte_carlo import _affordable_size, _draw_from_columns
 
 EXAMPLE = np.array([[0.4, 0.3, 0.3], [0.25, 0.3, 0.45], [0.15, 0.425, 0.425]])
 
@@ -104,16 +104,16 @@ def test_large_chains_get_fewer_steps_and_report_progress(rng):
     assert done == [(1, 3), (2, 3), (3, 3)]
     assert 0.0 < found.entropy_rate <= 2.0
     assert found.standard_error < 0.1
-    assert _affordable(answer.original) == (27, 20)
-    assert _affordable(MarkovChain(EXAMPLE)) == (64, 1000)
+    assert _affordable_size(answer.original) == (27, 20)
+    assert _affordable_size(MarkovChain(EXAMPLE)) == (64, 1000)
 
 
 def test_only_what_is_possible_is_drawn():
     laws = np.array([[0.0, 0.0, 0.3], [0.5, 1.0, 0.0], [0.5, 0.0, 0.7], [0.0, 0.0, 0.0]])
     below_one = np.nextafter(1.0, 0.0)
-    assert _drawn(laws, np.zeros(3)).tolist() == [1, 1, 0]
-    assert _drawn(laws, np.full(3, below_one)).tolist() == [2, 1, 2]
-    assert _drawn(laws, np.ones(3)).tolist() == [2, 1, 2]
+    assert _draw_from_columns(laws, np.zeros(3)).tolist() == [1, 1, 0]
+    assert _draw_from_columns(laws, np.full(3, below_one)).tolist() == [2, 1, 2]
+    assert _draw_from_columns(laws, np.ones(3)).tolist() == [2, 1, 2]
 
 
 def test_rare_states_leave_no_warning():

@@ -1,4 +1,4 @@
-"""What can be promised about an aggregated chain."""
+"""Certificates and bounds for an aggregated chain."""
 
 from klump.guarantees.bisimulation import Bisimulation, certify
 from klump.guarantees.brackets import Bracket, Guarantees, compute_guarantees
