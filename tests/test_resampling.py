@@ -405,7 +405,7 @@ def test_counts_that_fall_apart():
 )
 def test_bad_questions(counts, options, error, message, monkeypatch):
     if message is None:
-        monkeypatch.setattr("klump.resampling.question._MOST_STORED", 490)
+        monkeypatch.setattr("klump.resampling.question._MAX_STORED_ENTRIES", 490)
         message = "n_samples=900000 with 7 groups would store 44,100,000 numbers; pass n_samples=10 or less"
     with pytest.raises(error, match=message):
         klump.bootstrap(counts, **{"n_states": 2, **FEW, **options})
