@@ -11,9 +11,10 @@ from hypothesis import given
 from scipy import sparse
 
 import chains
-from klump.aggregation.aggregation import Aggregation, AggregationPath
-from klump.aggregation.costs import score, to_groups
+from klump.aggregation.aggregation import Aggregation
+from klump.aggregation.costs import next_group_distributions, score
 from klump.aggregation.mapping import as_mapping
+from klump.aggregation.path import AggregationPath
 from klump.chain import MarkovChain
 from klump.errors import InvalidArgumentError
 
@@ -73,7 +74,9 @@ def test_sparse_chains_are_never_densified(rng):
     assert answer.chain.n_states == 3
     np.testing.assert_allclose(np.diag(answer.chain.transition_matrix), 1 - 0.5 / 1000, rtol=1e-12)
     # Each state leads to its own group; the last state of a group to the next one as well.
-    assert sum(len(law) for _, _, law in to_groups(chain.transition_matrix, answer.map)) == n + 3
+    assert (
+        sum(len(law) for _, _, law in next_group_distributions(chain.transition_matrix, answer.map)) == n + 3
+    )
     # Only the last state of a group can leave it, with probability 1/2.
     assert answer.bisimulation.epsilon == pytest.approx(0.5 - 0.5 / 1000, rel=1e-12)
 

@@ -19,8 +19,9 @@ from scipy import sparse
 
 import chains
 from klump.aggregation import storage
-from klump.aggregation.aggregation import Aggregation, AggregationPath
+from klump.aggregation.aggregation import Aggregation
 from klump.aggregation.mapping import as_mapping
+from klump.aggregation.path import AggregationPath
 from klump.aggregation.storage import load, save
 from klump.chain import MarkovChain
 from klump.errors import FileFormatError, InvalidArgumentError
@@ -528,4 +529,4 @@ def test_entries_that_are_no_arrays(tmp_path):
     with zipfile.ZipFile(buffer, "a") as archive:
         archive.writestr("labels_0.npy", "0 0 1")
     (tmp_path / "bad.npz").write_bytes(buffer.getvalue())
-    assert "'labels_0' is not what it should be" in refusal(tmp_path / "bad.npz")
+    assert "'labels_0' is no array instead of a 1-dimensional int32 array" in refusal(tmp_path / "bad.npz")
