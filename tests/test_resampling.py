@@ -10,7 +10,7 @@ from sklearn.metrics import adjusted_rand_score
 import klump
 from klump.errors import InvalidArgumentError, InvalidChainError, ReducibleChainError
 from klump.resampling.draws import Draws, estimate_chain
-from klump.resampling.intervals import interval, reflect_interval
+from klump.resampling.intervals import interval, reflected_interval
 from klump.resampling.stability import match_labels
 from klump.search.method import Found
 from klump.search.registry import METHODS, Method
@@ -169,8 +169,8 @@ def test_intervals_cut_off_as_much_on_both_sides():
     samples = np.arange(1.0, 100.0)
     assert interval(samples, 0.9) == (pytest.approx(5), pytest.approx(95))
     assert interval(samples, 0.999) == (1.0, 99.0)
-    assert reflect_interval(samples, 40.0, 0.9, 0.0, 70.0) == (0.0, 70.0)
-    assert reflect_interval(samples, 50.0, 0.5, 0.0, 100.0) == (pytest.approx(25), pytest.approx(75))
+    assert reflected_interval(samples, 40.0, 0.9, 0.0, 70.0) == (0.0, 70.0)
+    assert reflected_interval(samples, 50.0, 0.5, 0.0, 100.0) == (pytest.approx(25), pytest.approx(75))
     for level in (0, 1, 95, "0.9", None):
         with pytest.raises(InvalidArgumentError, match=r"level=.* must lie between 0 and 1"):
             interval(samples, level)

@@ -1,4 +1,4 @@
-"""The answer and the path: what follows from a chain and a map, and how it is shown."""
+"""Aggregation and AggregationPath: derived properties and their text."""
 
 from __future__ import annotations
 
@@ -74,9 +74,7 @@ def test_sparse_chains_are_never_densified(rng):
     assert answer.chain.n_states == 3
     np.testing.assert_allclose(np.diag(answer.chain.transition_matrix), 1 - 0.5 / 1000, rtol=1e-12)
     # Each state leads to its own group; the last state of a group to the next one as well.
-    assert (
-        sum(len(law) for _, _, law in next_group_distributions(chain.transition_matrix, answer.map)) == n + 3
-    )
+    assert sum(len(p) for _, _, p in next_group_distributions(chain.transition_matrix, answer.map)) == n + 3
     # Only the last state of a group can leave it, with probability 1/2.
     assert answer.bisimulation.epsilon == pytest.approx(0.5 - 0.5 / 1000, rel=1e-12)
 
@@ -115,9 +113,9 @@ def test_a_larger_beta_is_advised_where_beta_steers_the_method(method, beta, hel
 
 
 def test_names_that_would_be_misread_are_quoted():
-    shown = str(Aggregation.from_labels(MarkovChain(P, states=[" ", "a b", "c"]), [0, 0, 0]))
-    assert shown.startswith("3 states in 1 group, ")
-    assert all(name in shown for name in ("' '", "'a b'", " c"))
+    text = str(Aggregation.from_labels(MarkovChain(P, states=[" ", "a b", "c"]), [0, 0, 0]))
+    assert text.startswith("3 states in 1 group, ")
+    assert all(name in text for name in ("' '", "'a b'", " c"))
 
 
 def test_notes_tell_what_was_applied_and_what_was_interrupted():
@@ -162,7 +160,7 @@ def test_path_is_a_sequence_that_finds_its_betas():
     assert [answer.beta for answer in path] == path.betas.tolist()
     assert path[1].beta == 0.7
     assert [answer.beta for answer in path[:2]] == [1.0, 0.7]
-    # 0.1 * 3 is not 0.3, but nobody means the difference.
+    # 0.1 * 3 != 0.3 in floating point.
     assert path.at(0.3) is path[2]
     np.testing.assert_array_equal(path.costs, [answer.cost for answer in path])
     assert not path.interrupted

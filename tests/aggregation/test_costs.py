@@ -1,4 +1,4 @@
-"""Scores of maps: known numbers, definitions, extremes. What the paper proves is in test_theorems.py."""
+"""Scores of maps: known numbers, definitions, extremes. The paper's theorems are in test_theorems.py."""
 
 from __future__ import annotations
 

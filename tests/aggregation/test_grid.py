@@ -61,7 +61,7 @@ def test_engines_do_not_change_the_answer(chain, found, backend, n_jobs):
 
 
 def test_cells_do_not_ask_for_more_workers(chain, monkeypatch):
-    """What a search starts within a cell runs where the cell runs, even if joblib is told of many workers."""
+    """The starts of a search run on the worker of its cell, even if joblib is set to many workers."""
     strayed = []
 
     def spread(task):

@@ -113,14 +113,14 @@ def test_transition_lifting_of_a_large_sparse_chain(rng, soft):
     lifted = answer.lift("transition")
     assert lifted.is_sparse
     assert lifted.n_transitions <= chain.n_transitions + n * k
-    laws = lifted.transition_matrix @ answer.map.weights
+    next_group = lifted.transition_matrix @ answer.map.weights
     expected = answer.map.weights @ answer.chain.transition_matrix
     rate = klump.divergence_rate(chain, lifted)
     if soft:
         # Phat W = W Q holds for partitions only.
         assert 0.0 < rate < answer.costs.lumpability
     else:
-        np.testing.assert_allclose(laws.toarray(), expected, rtol=0, atol=1e-14)
+        np.testing.assert_allclose(next_group.toarray(), expected, rtol=0, atol=1e-14)
         assert rate == pytest.approx(answer.costs.lumpability, abs=1e-12)
 
 

@@ -1,4 +1,4 @@
-"""What may be given as a map, and what is refused."""
+"""Labels and matrices that are accepted as maps, and those that are refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Saved answers come back exactly, and what is no saved answer gets one clear error."""
+"""Saved answers round-trip exactly, and other files get one clear error."""
 
 from __future__ import annotations
 

@@ -70,8 +70,10 @@ def test_blocks_against_all_sequences_of_states(drawn, as_sparse):
         lower, upper = reference.entropy_rate_bounds(P, mu, answer.mapping, block.length)
         assert block.lower == pytest.approx(lower, abs=ROUNDING)
         assert block.upper == pytest.approx(upper, abs=ROUNDING)
-        laws = reference.laws_of_stationary_paths(P, mu, answer.mapping, block.length)
-        assert block.total_variation == pytest.approx(reference.total_variation_of_paths(*laws), abs=ROUNDING)
+        distributions = reference.laws_of_stationary_paths(P, mu, answer.mapping, block.length)
+        assert block.total_variation == pytest.approx(
+            reference.total_variation_of_paths(*distributions), abs=ROUNDING
+        )
 
 
 @given(any_map, st.booleans())
@@ -122,7 +124,7 @@ def test_words_that_cannot_be_seen_are_left_out():
     *_, last = blocks(hidden_markov_process(answer.original, answer.map.weights), 1e6)
     assert last.length > 90
     assert last.upper == pytest.approx(0.0, abs=last.rounding)
-    # The next group is uncertain for one who saw only the present one; two are enough to know where the ring is.
+    # H(Y_2|Y_1) > 0, but two successive groups determine the state of the ring.
     found = answer.guarantees
     assert found.entropy_rate.upper < ROUNDING
     assert found.divergence.lower == pytest.approx(1.0, abs=ROUNDING)
@@ -244,7 +246,7 @@ def test_budget_on_a_large_sparse_chain(rng, soft):
 
 
 def test_a_deterministic_chain_has_no_entropy(rng):
-    """No map makes information: where X is a cycle, H(Y) = 0 is known at once, however far Y is from Markov."""
+    """H(Y) <= H(X) for a deterministic map: if X is a cycle, H(Y) = 0 without any longer block."""
     ring = np.roll(np.eye(7), 1, axis=1)
     found = Aggregation.from_labels(ring, [0, 0, 1, 0, 1, 1, 0]).guarantees_within(budget=0)
     assert found.entropy_rate.upper < ROUNDING

@@ -9,7 +9,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "guarantees.md"
 def test_program_works_as_printed(capsys):
     (program,) = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), flags=re.DOTALL)
     exec(compile(program, str(PAGE), "exec"), {})
-    # What a program prints stands beside it as a comment.
+    # The output of a program stands beside it as a comment.
     expected = re.findall(r"print\(.*\)  # (.*)", program)
     assert len(expected) == 5
     assert capsys.readouterr().out.splitlines() == expected

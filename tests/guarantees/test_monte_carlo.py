@@ -109,11 +109,11 @@ def test_large_chains_get_fewer_steps_and_report_progress(rng):
 
 
 def test_only_what_is_possible_is_drawn():
-    laws = np.array([[0.0, 0.0, 0.3], [0.5, 1.0, 0.0], [0.5, 0.0, 0.7], [0.0, 0.0, 0.0]])
+    distributions = np.array([[0.0, 0.0, 0.3], [0.5, 1.0, 0.0], [0.5, 0.0, 0.7], [0.0, 0.0, 0.0]])
     below_one = np.nextafter(1.0, 0.0)
-    assert _draw_from_columns(laws, np.zeros(3)).tolist() == [1, 1, 0]
-    assert _draw_from_columns(laws, np.full(3, below_one)).tolist() == [2, 1, 2]
-    assert _draw_from_columns(laws, np.ones(3)).tolist() == [2, 1, 2]
+    assert _draw_from_columns(distributions, np.zeros(3)).tolist() == [1, 1, 0]
+    assert _draw_from_columns(distributions, np.full(3, below_one)).tolist() == [2, 1, 2]
+    assert _draw_from_columns(distributions, np.ones(3)).tolist() == [2, 1, 2]
 
 
 def test_rare_states_leave_no_warning():

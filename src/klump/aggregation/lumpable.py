@@ -62,11 +62,11 @@ def _spread(matrix: sparse.csr_array, mapping: Mapping) -> float:
     """Max |(P W)[i, z] - (P W)[j, z]| over groups z and states i, j of the same group."""
     k, labels = mapping.n_groups, mapping.labels
     assert labels is not None
-    least, most, seen = np.full(k * k, np.inf), np.zeros(k * k), np.zeros(k * k, dtype=np.int64)
+    least, most, count = np.full(k * k, np.inf), np.zeros(k * k), np.zeros(k * k, dtype=np.int64)
     for row, col, p in next_group_distributions(matrix, mapping):
         pair = labels[row] * np.int64(k) + col
         np.minimum.at(least, pair, p)
         np.maximum.at(most, pair, p)
-        np.add.at(seen, pair, 1)
-    least[seen < np.repeat(np.bincount(labels), k)] = 0.0  # some state has probability 0
+        np.add.at(count, pair, 1)
+    least[count < np.repeat(np.bincount(labels), k)] = 0.0  # some state has probability 0
     return float((most - least).max())

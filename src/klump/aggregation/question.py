@@ -66,7 +66,7 @@ def aggregate(
     n_states
         The number of groups wanted; left out for a method that finds it itself.
     beta
-        What to preserve: 0 lumpability (a Markov aggregate), 1/2 predictability, 1 the information bottleneck.
+        The cost to minimise: 0 lumpability (a Markov aggregate), 1/2 predictability, 1 the information bottleneck.
     method
         ``"auto"`` (a portfolio of searches, the best answer), ``"sequential"`` (Algorithm 1), ``"annealing"``
         (Algorithm 2), ``"spectral"`` (groups cut in two along eigenvectors), ``"spectral-sign"`` (the same, only at the
