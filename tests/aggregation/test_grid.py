@@ -1,4 +1,4 @@
-"""A grid is many single questions, asked side by side: nothing else may change an answer."""
+"""A cell of a grid equals the answer of aggregate with the same options."""
 
 import json
 import threading
@@ -219,7 +219,7 @@ def test_ctrl_c_before_anything_is_ready(chain, monkeypatch):
         klump.grid(chain, [2, 3], method="press")
 
 
-# Questions that have no answer
+# Invalid arguments
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ any_map = st.one_of(
 
 
 def sparse_chain(n, rng, degree=5):
-    """Each state leads to the next one and to a few others."""
+    """Sparse chain with transitions from each state to the next one and to a few others."""
     columns = np.column_stack([(np.arange(n) + 1) % n, rng.integers(n, size=(n, degree - 1))]).ravel()
     weights = sparse.csr_array((0.1 + rng.random(columns.size), (np.repeat(np.arange(n), degree), columns)))
     return klump.MarkovChain(weights, normalize=True)
@@ -46,7 +46,7 @@ def test_liftings_against_their_definitions(drawn, as_sparse):
 
 @given(chains.matrices_and_labels(), st.sampled_from(KINDS))
 def test_lifted_chains_lump_back(drawn, kind):
-    """Phat W = W Q, row by row: a lifted chain leads to the groups as the aggregated one does."""
+    """Phat W = W Q: the lifted chain has the next-group distributions of the aggregated one."""
     P, labels, k = drawn
     answer = Aggregation.from_labels(P, labels)
     lifted = answer.lift(kind).transition_matrix
@@ -172,7 +172,7 @@ def test_unknown_kind(kind):
 
 
 def test_vanishing_groups_have_a_row():
-    """A group whose stationary mass is below the least normal number is reached and left like any other."""
+    """The rows of a group of subnormal stationary mass are valid."""
     rare = 1e-310
     chain = klump.MarkovChain(
         [[0.5, 0.5, 0.0], [0.5, 0.5, rare], [1.0, 0.0, 0.0]], stationary_distribution=[0.5, 0.5, rare / 2]

@@ -339,7 +339,7 @@ def test_what_cannot_be_saved(tmp_path):
     assert os.listdir(tmp_path) == []
 
 
-# Files that are no answers
+# Files that hold no answer
 
 
 def content_of(answer, tmp_path):
@@ -508,7 +508,7 @@ def test_metadata_that_do_not_fit(key, value, tmp_path):
     ],
 )
 def test_sparse_parts_that_do_not_fit(entry, value, tmp_path):
-    """Compiled code follows indices blindly, so none may be wrong."""
+    """Kernels do not check bounds, so that load must refuse indices out of range."""
     chain = MarkovChain(sparse.csr_array(P))
     content = content_of(answer_for(chain, [[1, 0], [0.2, 0.8], [0, 1]]), tmp_path)
     np.savez(tmp_path / "bad.npz", **(content | {entry: value}))

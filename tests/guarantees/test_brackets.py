@@ -1,4 +1,4 @@
-"""Brackets of the entropy rate and of what depends on it. Lemmas 3 and 4 are in test_theorems.py."""
+"""Brackets of entropy, divergence and redundancy rates. Lemmas 3 and 4 are in test_theorems.py."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ any_map = st.one_of(
 
 
 def sparse_chain(n, rng, n_next=3):
-    """Each state leads to the next one and to a few others."""
+    """Sparse chain with transitions from each state to the next one and to a few others."""
     others = rng.integers(n, size=(n, n_next - 1))
     columns = np.column_stack([(np.arange(n) + 1) % n, others]).ravel()
     rows = np.repeat(np.arange(n), n_next)
     return MarkovChain(sparse.csr_array((0.1 + rng.random(rows.size), (rows, columns))), normalize=True)
 
 
-def expanded(between, labels, rng, n_next=3):
+def expand_chain(between, labels, rng, n_next=3):
     """Sparse chain that is lumpable: group y goes to z with between[y, z], to a few members of z."""
     n, k = len(labels), len(between)
     rows, columns, data = [], [], []
@@ -91,7 +91,7 @@ def test_longer_blocks_are_tighter(drawn, as_sparse):
 
 @pytest.mark.parametrize("soft", [False, True])
 def test_pieces_and_storage_do_not_matter(rng, monkeypatch, soft):
-    """Words in chunks, words that are counted but not kept, sparse words and full ones give the same bounds."""
+    """Chunks, sparse or dense storage and the limit of stored probabilities do not change the bounds."""
     P = chains.random_matrix("sparse", 12, rng)
     given_map = chains.random_map(12, 3, rng) if soft else chains.random_labels(12, 3, rng)
     answer = Aggregation.from_labels(sparse.csr_array(P), given_map)
@@ -118,7 +118,7 @@ def test_pieces_and_storage_do_not_matter(rng, monkeypatch, soft):
 
 
 def test_words_that_cannot_be_seen_are_left_out():
-    """A ring through three groups shows only six words of every length: long blocks are cheap."""
+    """A ring through three groups has only six words of every length: long blocks are cheap."""
     ring = sparse.csr_array(np.roll(np.eye(6), 1, axis=1))
     answer = Aggregation.from_labels(ring, [0, 0, 1, 1, 2, 2])
     *_, last = blocks(hidden_markov_process(answer.original, answer.map.weights), 1e6)
@@ -146,7 +146,7 @@ def test_brackets_are_within_the_bounds_of_all_blocks(drawn):
     assert max(lower for lower, _ in bounds) - ROUNDING <= found.entropy_rate.lower
     assert found.entropy_rate.upper <= min(upper for _, upper in bounds) + ROUNDING
     assert found.entropy_rate.lower <= found.entropy_rate.upper
-    # The three brackets say the same of the one unknown number.
+    # H(Y) = H(Y2|Y1) - D and R(Y) = I(Y1;Y2) + D: the bracket of D determines the others.
     step = reference.conditional_entropy(reference.joint_of_groups(P, mu, answer.mapping))
     whole = reference.entropy(reference.group_law(mu, answer.mapping))
     for rate, divergence, redundancy in (
@@ -188,7 +188,7 @@ def test_brackets_of_lumpable_maps_are_points(drawn, beta, as_sparse):
 
 def test_lumpable_large_and_sparse(rng):
     labels = chains.random_labels(20_000, 5, rng)
-    P = expanded(rng.dirichlet(np.ones(5), size=5), labels, rng)
+    P = expand_chain(rng.dirichlet(np.ones(5), size=5), labels, rng)
     answer = Aggregation.from_labels(P, labels)
     found = answer.guarantees_within(tolerance=1e-12)
     assert found.block_length == 2
@@ -197,7 +197,7 @@ def test_lumpable_large_and_sparse(rng):
 
 
 def test_equal_rows_of_a_map_show_nothing(rng):
-    """W = 1 alpha^T: Y is independent from step to step, its entropy rate that of alpha."""
+    """W = 1 alpha^T: Y is independent and identically distributed, its entropy rate is H(alpha)."""
     alpha = rng.dirichlet(np.ones(3))
     answer = Aggregation.from_labels(chains.random_matrix("dense", 6, rng), np.tile(alpha, (6, 1)))
     found = answer.guarantees_within(tolerance=1e-12)
@@ -206,7 +206,7 @@ def test_equal_rows_of_a_map_show_nothing(rng):
 
 
 def test_blocks_end_even_if_words_are_few():
-    """One group shows one word of each length; what rounding leaves of C_L is never below a tolerance of 0."""
+    """With a tolerance of 0 the budget ends the blocks, although each takes hardly any operations."""
     rates = np.array([[0.1, 0.2, 0.7], [0.3, 0.3, 0.4], [0.6, 0.3, 0.1]])
     answer = Aggregation.from_labels(rates, [[0.1, 0.9]] * 3)
     found = answer.guarantees_within(tolerance=0.0, budget=1e6)

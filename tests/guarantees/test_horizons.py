@@ -91,7 +91,7 @@ def test_horizon_from_any_start_holds(rng):
 
 
 def test_horizon_from_any_start_is_exact_for_one_step():
-    """From the state that is most unlike its group one step differs by epsilon."""
+    """At t = 1 the bound is attained: from the state of the largest total variation it is epsilon."""
     P = np.array([[0.4, 0.3, 0.3], [0.25, 0.3, 0.45], [0.15, 0.425, 0.425]])
     answer = Aggregation.from_labels(P, [0, 1, 1])
     Q = np.asarray(answer.chain.transition_matrix)

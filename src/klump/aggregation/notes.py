@@ -48,8 +48,7 @@ def notes_on(answer: Aggregation) -> Iterator[Note]:
     if answer.map.labels is None:
         shared = int((np.diff(answer.map.weights.indptr) > 1).sum())
         yield Note(
-            f"soft: {shared} of {chain.n_states} states belong to several groups; the most probable one is shown as "
-            "theirs",
+            f"soft: {shared} of {chain.n_states} states belong to several groups; labels are the most probable ones",
             "soft",
         )
     if answer.n_asked is not None and answer.n_states < answer.n_asked:
@@ -59,12 +58,12 @@ def notes_on(answer: Aggregation) -> Iterator[Note]:
         yield from _notes_on_lumping(answer)
     elif answer.n_states > 1 and chain.is_irreducible and answer.kept < _TRIVIAL_SHARE:
         yield Note(
-            f"nearly trivial: the groups keep only {answer.kept:.1%} of what one step tells about the next, so the "
-            f"aggregated chain is almost independent from step to step{_advice(answer, method)}",
+            f"nearly trivial: the groups keep only {answer.kept:.1%} of the mutual information between successive "
+            f"states, so successive groups are almost independent{_advice(answer, method)}",
             "trivial",
         )
     if answer.interrupted:
-        yield Note("interrupted: this is the best found until then", "interrupted")
+        yield Note("interrupted: this is the best found so far", "interrupted")
 
 
 def _notes_on_lumping(answer: Aggregation) -> Iterator[Note]:
