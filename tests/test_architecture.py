@@ -101,6 +101,7 @@ ALLOWED_BACK_WITHIN = {
     ("klump.aggregation.aggregation", "klump.aggregation.storage"),
     ("klump.aggregation.aggregation", "klump.aggregation.tree"),
     ("klump.aggregation.grids", "klump.aggregation.storage"),
+    ("klump.aggregation.path", "klump.aggregation.storage"),
 }
 
 

@@ -1,4 +1,4 @@
-"""Clusters of points by walks between them, powers of chains, and where walks pause in forgetting."""
+"""Clusters of points by random walks, powers of chains, and plateaus of relaxation curves."""
 
 import numpy as np
 import pytest
@@ -40,7 +40,7 @@ def test_circles_are_found_by_the_relaxed_walk_between_neighbors(beta, relaxatio
 
 
 def test_relaxation_forgets_all_but_the_clusters():
-    """The share of what the walk remembers that the moons keep grows with the steps; then they are found."""
+    """The kept share of the moons grows with the number of steps, until they are the answer."""
     X, moon = make_moons(300, noise=0.08, random_state=0)
     walk = klump.MarkovChain.from_points(X, 10, walk="neighbors")
     shares = []

@@ -1,4 +1,4 @@
-"""Checks of the arguments that several questions share: each returns the value that klump computes with, or raises."""
+"""Validate arguments that several public functions share: each check returns the converted value, or raises."""
 
 from __future__ import annotations
 
@@ -9,25 +9,25 @@ import numpy as np
 
 from klump.errors import InvalidArgumentError
 
-# Counts above this are typing errors: a search would never end.
-_MOST = 1_000_000
-# Beyond this weight the other costs are rounding errors of the total.
-_LARGEST_GAMMA = 1e6
-# Smallest step of beta in annealing.
-_LEAST_STEP = 1e-4
+# Default upper limit of counts; a search with more restarts or sweeps would not end.
+_MAX_COUNT = 1_000_000
+# Largest gamma: beyond it, C_beta is within the rounding error of C_beta + gamma C_G.
+_MAX_GAMMA = 1e6
+# Smallest step of beta in annealing: 10,000 descents from 1 to 0.
+_MIN_STEP = 1e-4
 
 
 def is_integer(value: Any) -> bool:
-    """Whether a value is a whole number, of Python or NumPy, and no truth value."""
+    """Whether a value is an integer of Python or NumPy, but not a bool."""
     return isinstance(value, int | np.integer) and not isinstance(value, bool)
 
 
 def is_number(value: Any) -> bool:
-    """Whether a value is a number, of Python or NumPy, and no truth value."""
+    """Whether a value is a real number of Python or NumPy, but not a bool."""
     return isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
 
 
-def check_count(name: str, value: Any, least: int = 1, most: int | None = _MOST) -> int:
+def check_count(name: str, value: Any, least: int = 1, most: int | None = _MAX_COUNT) -> int:
     """Return a count as an int.
 
     >>> check_count("n_init", 20)
@@ -90,9 +90,9 @@ def check_gamma(gamma: Any) -> float:
         value = float(gamma)
     except (TypeError, ValueError) as error:
         raise InvalidArgumentError("is not a number", argument="gamma", value=gamma) from error
-    if not 0.0 <= value <= _LARGEST_GAMMA:
+    if not 0.0 <= value <= _MAX_GAMMA:
         raise InvalidArgumentError(
-            f"must lie between 0 (generated information has no weight) and {_LARGEST_GAMMA:,.0f}",
+            f"must lie between 0 (generated information has no weight) and {_MAX_GAMMA:,.0f}",
             argument="gamma",
             value=gamma,
         )
@@ -100,7 +100,7 @@ def check_gamma(gamma: Any) -> float:
 
 
 def check_groups(value: Any, most: int, of_what: str, name: str = "n_states") -> int:
-    """Return a number of groups as an int, at most the number of what is grouped."""
+    """Return a number of groups as an int, at most the number of states or points (``of_what``)."""
     if not is_integer(value):
         raise InvalidArgumentError("must be a whole number of groups", argument=name, value=value)
     if not 1 <= value <= most:
@@ -111,7 +111,7 @@ def check_groups(value: Any, most: int, of_what: str, name: str = "n_states") ->
 
 
 def check_seed(random_state: Any) -> int:
-    """Return a seed that can be written down, from a seed, a generator or None."""
+    """Return an integer seed, from a seed, a generator or None."""
     if random_state is None:
         return int(np.random.SeedSequence().generate_state(1)[0])
     if is_integer(random_state) and random_state >= 0:
@@ -138,11 +138,11 @@ def check_jobs(n_jobs: Any) -> int | None:
 
 def check_step(step: Any) -> float:
     """Return the step of beta in annealing."""
-    return check_number("step", step, _LEAST_STEP, 1.0)
+    return check_number("step", step, _MIN_STEP, 1.0)
 
 
 def check_progress(progress: Any, arguments: str) -> None:
-    """Insist on a function, or None."""
+    """Raise unless ``progress`` is callable or None."""
     if progress is not None and not callable(progress):
         raise InvalidArgumentError(
             f"must be a function of ({arguments})", argument="progress", value=progress

@@ -1,4 +1,4 @@
-"""Cluster points: a random walk between them, perhaps relaxed, and the aggregation of that chain."""
+"""Cluster points by aggregating a random walk between them, or a power of its transition matrix."""
 
 from __future__ import annotations
 
@@ -21,25 +21,28 @@ from klump.search.method import Progress
 if TYPE_CHECKING:
     from os import PathLike
 
-# Where a curve ends: what is left is a millionth of what there was, or so many doublings have been seen.
-_FORGOTTEN, _DOUBLINGS = 1e-6, 50
-# On a plateau a doubling costs at most this share of the dearest one before and of the dearest after.
-_FLAT = 0.75
-# Doublings whose losses differ by less are equally flat, in bits.
-_EQUAL = 1e-9
-_ROWS = 256
+# A curve ends where I(X_1; X_{1+r}) is at most this share of the entropy H(X_1).
+_MIN_INFORMATION_SHARE = 1e-6
+# Largest number of doublings of r: 2^50 steps.
+_MAX_DOUBLINGS = 50
+# On a plateau the loss per doubling is at most this share of the largest loss before and of the largest loss after.
+_PLATEAU_LOSS_SHARE = 0.75
+# Losses per doubling that differ by at most this are equal, in bits.
+_LOSS_TOLERANCE = 1e-9
+# Rows per chunk: 10 MB of float64 at 5,000 states.
+_ROWS_PER_CHUNK = 256
 
 
 @dataclass(frozen=True, eq=False)
 class RelaxationCurve:
-    """What the present tells of the state some steps ahead, for 1, 2, 4, 8, ... steps."""
+    """Mutual information I(X_1; X_{1+r}) between states r = 1, 2, 4, 8, ... steps apart."""
 
     steps: NDArray[np.int64]
     """Numbers of steps r."""
     information: NDArray[np.float64]
     """I(X_1; X_{1+r}) in bits, never increasing."""
     plateau: int | None
-    """Steps after which a doubling costs least, between a fast loss and the final one; None if there is no such."""
+    """Number of steps r at which the curve is flattest; None if there is no plateau."""
 
     def plot(self, path: str | PathLike[str] | None = None) -> Any:
         """Draw the curve; needs matplotlib (the extra ``klump[plots]``).
@@ -47,7 +50,7 @@ class RelaxationCurve:
         Parameters
         ----------
         path
-            Where to save the picture; its suffix (.png, .svg, .pdf) decides on the format.
+            File to save the figure to; its suffix (.png, .svg, .pdf) sets the format.
 
         Returns
         -------
@@ -89,18 +92,18 @@ def cluster(
     n_clusters
         The number of clusters wanted.
     beta
-        What to preserve, as in :func:`aggregate`: 1/2 (as Alush, Friedman and Goldberger) groups that predict where
-        the walk goes next, 1 (as Tishby and Slonim) groups that tell most about where it came from.
+        As in :func:`aggregate`: 1/2 (Alush, Friedman and Goldberger) maximises I(Y1;Y2), the mutual information between
+        successive clusters; 1 (Tishby and Slonim) maximises I(X1;Y2), that between a point and the next cluster.
     walk
         ``"neighbors"``: to one of the nearest neighbours, a sparse chain. ``"similarity"``: to any point, near ones
-        preferred, a dense chain. The latter is the paper's walk, and therefore what
-        :meth:`MarkovChain.from_points` makes unless told otherwise; here the former is the default, because it needs
-        memory for each point instead of each pair, and clouds far apart are clusters, not an error.
+        preferred, a dense chain. The latter is the paper's walk, and the default of
+        :meth:`MarkovChain.from_points`; here the former is the default, because its memory is linear instead of
+        quadratic in the number of points, and clouds far apart are clusters, not an error.
     n_neighbors
-        Neighbours of a point; for ``"similarity"`` those that set the scale.
+        Number of neighbours of a point; for ``"similarity"`` of those that set the length scale.
     relaxation
-        Steps of the walk that are taken as one. More make it forget where in a cluster it was, and remember the
-        cluster itself longest. ``"plateau"``: chosen by :func:`relaxation_curve`, for at most 5,000 points.
+        Power of the transition matrix: steps of the walk per step of the chain. More steps forget the point within a
+        cluster, but not the cluster. ``"plateau"``: chosen by :func:`relaxation_curve`, for at most 5,000 points.
     method, n_init, random_state, n_jobs, progress
         As in :func:`aggregate`.
 
@@ -114,7 +117,7 @@ def cluster(
     >>> cluster([[0.0], [0.1], [0.3], [5.0], [5.1], [5.3]], 2, n_neighbors=2).labels
     array([0, 0, 0, 1, 1, 1], dtype=int32)
     """
-    chain = _walk(points, n_neighbors, walk)
+    chain = _build_walk(points, n_neighbors, walk)
     if not chain.is_irreducible:  # the similarity of points far apart is 0
         raise InvalidArgumentError(
             f"sets a scale on which the points fall into {chain.classes.n_classes} clouds that the walk never leaves",
@@ -124,7 +127,7 @@ def cluster(
         )
     n_groups = check_groups(n_clusters, chain.n_states, "points", name="n_clusters")
     return aggregate(
-        chain.power(_steps(chain, relaxation)),
+        chain.power(_check_relaxation(chain, relaxation)),
         n_groups,
         beta,
         method,
@@ -135,30 +138,30 @@ def cluster(
     )
 
 
-def _walk(points: Any, n_neighbors: int, walk: Any) -> MarkovChain:
+def _build_walk(points: Any, n_neighbors: int, walk: Any) -> MarkovChain:
     try:
-        return MarkovChain.from_points(points, n_neighbors, walk=walk, states=_names(points))
+        return MarkovChain.from_points(points, n_neighbors, walk=walk, states=_row_names(points))
     except InvalidArgumentError as error:
-        # It calls the points X, as those who have a matrix of them do.
+        # MarkovChain.from_points calls this argument X.
         raise InvalidArgumentError(re.sub(r"\bX\b", "points", str(error))) from error
 
 
-def _names(points: Any) -> list[Any] | None:
-    """What a table calls its rows, if these names tell them apart and are more than their numbers."""
+def _row_names(points: Any) -> list[Any] | None:
+    """The index of a DataFrame, if it is unique and not just 0, 1, 2, ..."""
     if not (hasattr(points, "index") and hasattr(points, "columns")):
         return None
     names = list(points.index)
     return names if len(set(names)) == len(names) and names != list(range(len(names))) else None
 
 
-def _steps(chain: MarkovChain, relaxation: Any) -> int:
+def _check_relaxation(chain: MarkovChain, relaxation: Any) -> int:
     if relaxation is None:
         return 1
     if isinstance(relaxation, str) and relaxation == "plateau":
         plateau = relaxation_curve(chain).plateau
         if plateau is None:
             raise InvalidArgumentError(
-                "finds no plateau: the walk between these points forgets without a pause",
+                "finds no plateau: the mutual information of the walk decreases steadily",
                 argument="relaxation",
                 value=relaxation,
                 remedy=("pass a number of steps, or other ", Setting("n_neighbors")),
@@ -172,18 +175,18 @@ def _steps(chain: MarkovChain, relaxation: Any) -> int:
 
 
 def relaxation_curve(chain: ChainLike) -> RelaxationCurve:
-    """See how a chain forgets where it started: I(X_1; X_{1+r}) for r = 1, 2, 4, 8, ... (Tishby and Slonim).
+    """Compute I(X_1; X_{1+r}) for r = 1, 2, 4, 8, ... (Tishby and Slonim).
 
-    A chain with metastable groups first forgets the state within the group, then nothing for a while, then the group.
-    Against the logarithm of r the curve has a plateau, about as high as the entropy of the groups, where P to the
-    power of r is nearly a projection on them. The plateau reported is where a doubling of r costs least, provided that
-    some doubling before it (or the first step) and some doubling after it cost at least a third more. With groups
-    of groups there are several plateaus; the flattest one mostly belongs to the coarsest groups.
+    A chain with metastable groups first loses the information on the state within the group, and much later that on the
+    group. Against log r the curve has a plateau, about as high as the entropy of the groups, where P^r is nearly a
+    projection on them. The plateau reported is where a doubling of r loses least, provided that some doubling before it
+    (or the first step) and some doubling after it lose at least a third more. Nested groups have several plateaus; the
+    flattest one mostly belongs to the coarsest groups.
 
     Parameters
     ----------
     chain
-        A MarkovChain, or what one can be made from, with at most 5,000 states: powers are dense.
+        A MarkovChain, or anything that converts to one, with at most 5,000 states: powers are dense.
 
     Examples
     --------
@@ -203,36 +206,38 @@ def relaxation_curve(chain: ChainLike) -> RelaxationCurve:
     matrix = chain.transition_matrix
     matrix = np.asarray(matrix.toarray() if chain.is_sparse else matrix)
     entropy = information.entropy(mu)
-    remembered = [_remembered(matrix, mu, entropy)]
-    while remembered[-1] > _FORGOTTEN * entropy and len(remembered) <= _DOUBLINGS:
+    values = [_mutual_information(matrix, mu, entropy)]
+    while values[-1] > _MIN_INFORMATION_SHARE * entropy and len(values) <= _MAX_DOUBLINGS:
         matrix = product(matrix, matrix, mu)
-        remembered.append(_remembered(matrix, mu, remembered[-1]))
-    steps = 2 ** np.arange(len(remembered), dtype=np.int64)
-    kept = np.array(remembered)
-    for array in (steps, kept):
+        values.append(_mutual_information(matrix, mu, values[-1]))
+    steps = 2 ** np.arange(len(values), dtype=np.int64)
+    curve = np.array(values)
+    for array in (steps, curve):
         array.flags.writeable = False
-    return RelaxationCurve(steps, kept, _plateau(steps, kept, entropy))
+    return RelaxationCurve(steps, curve, _find_plateau(steps, curve, entropy))
 
 
-def _remembered(matrix: Any, mu: NDArray[np.float64], at_most: float) -> float:
-    """I between both ends of a step, the mean divergence of the rows from ``mu``; rounding must not make it grow."""
+def _mutual_information(matrix: Any, mu: NDArray[np.float64], upper_bound: float) -> float:
+    """I(X1;X2) = sum_i mu[i] D(P[i, :] || mu), at most an upper bound that rounding must not exceed."""
     total = 0.0
-    for begin in range(0, mu.size, _ROWS):
-        rows = matrix[begin : begin + _ROWS]
-        law, weight = np.broadcast_to(mu, rows.shape), mu[begin : begin + _ROWS, None]
-        total += information.divergence(rows, law, np.broadcast_to(weight, rows.shape))
-    return min(total, at_most)
+    for begin in range(0, mu.size, _ROWS_PER_CHUNK):
+        rows = matrix[begin : begin + _ROWS_PER_CHUNK]
+        marginal, weight = np.broadcast_to(mu, rows.shape), mu[begin : begin + _ROWS_PER_CHUNK, None]
+        total += information.divergence(rows, marginal, np.broadcast_to(weight, rows.shape))
+    return min(total, upper_bound)
 
 
-def _plateau(steps: NDArray[np.int64], kept: NDArray[np.float64], entropy: float) -> int | None:
-    """Where the flattest doubling begins."""
-    # Of the first step, of every doubling, and of all that would follow: they add up to the entropy.
-    loss = -np.diff(np.concatenate([[entropy], kept, [0.0]]))
+def _find_plateau(steps: NDArray[np.int64], curve: NDArray[np.float64], entropy: float) -> int | None:
+    """Number of steps at which the flattest doubling begins."""
+    # Losses of the first step, of every doubling, and of all further steps together: their sum is the entropy.
+    loss = -np.diff(np.concatenate([[entropy], curve, [0.0]]))
     before, after = np.maximum.accumulate(loss), np.maximum.accumulate(loss[::-1])[::-1]
     inner = loss[1:-1]
-    # Where nothing is ever lost, as by a periodic chain, nothing pauses either.
-    flat = (inner <= _FLAT * np.minimum(before[:-2], after[2:])) & (before[:-2] > _EQUAL)
+    # A chain without any loss before, such as a periodic one, has no plateau.
+    flat = (inner <= _PLATEAU_LOSS_SHARE * np.minimum(before[:-2], after[2:])) & (
+        before[:-2] > _LOSS_TOLERANCE
+    )
     if not flat.any():
         return None
-    flattest = np.flatnonzero(flat & (inner <= inner[flat].min() + _EQUAL))
+    flattest = np.flatnonzero(flat & (inner <= inner[flat].min() + _LOSS_TOLERANCE))
     return int(steps[flattest[(flattest.size - 1) // 2]])

@@ -1,4 +1,4 @@
-"""The answer and the path: what follows from a chain and a map, and how it is shown."""
+"""Aggregation and AggregationPath: derived properties and their text."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from hypothesis import given
 from scipy import sparse
 
 import chains
-from klump.aggregation.aggregation import Aggregation, AggregationPath
-from klump.aggregation.costs import score, to_groups
+from klump.aggregation.aggregation import Aggregation
+from klump.aggregation.costs import next_group_distributions, score
 from klump.aggregation.mapping import as_mapping
+from klump.aggregation.path import AggregationPath
 from klump.chain import MarkovChain
 from klump.errors import InvalidArgumentError
 
@@ -53,7 +54,7 @@ def test_groups_hold_every_state_once_heaviest_first(drawn):
 
 
 def test_groups_of_equal_mass_keep_the_order_of_the_states():
-    # Seven, because sevenths are rounded.
+    # Seven states, because 1/7 is not a float.
     answer = Aggregation.from_labels(np.full((7, 7), 1 / 7), [1, 0, 1, 0, 0, 1, 1])
     assert answer.groups == [(1, 3, 4), (0, 2, 5, 6)]
 
@@ -72,8 +73,8 @@ def test_sparse_chains_are_never_densified(rng):
     answer = Aggregation.from_labels(chain, np.arange(n) // 1000)
     assert answer.chain.n_states == 3
     np.testing.assert_allclose(np.diag(answer.chain.transition_matrix), 1 - 0.5 / 1000, rtol=1e-12)
-    # Each state leads to its own group; the last state of a group to the next one as well.
-    assert sum(len(law) for _, _, law in to_groups(chain.transition_matrix, answer.map)) == n + 3
+    # P W has one entry per state, and a second one for the last state of each group.
+    assert sum(len(p) for _, _, p in next_group_distributions(chain.transition_matrix, answer.map)) == n + 3
     # Only the last state of a group can leave it, with probability 1/2.
     assert answer.bisimulation.epsilon == pytest.approx(0.5 - 0.5 / 1000, rel=1e-12)
 
@@ -87,7 +88,7 @@ def test_nearly_trivial_answers_say_so():
     (note,) = trivial.notes
     assert note.startswith("nearly trivial")
     assert f"note: {note}" in str(trivial)
-    # One group keeps nothing because nothing else was asked for.
+    # One group always keeps 0 %: no note.
     assert Aggregation.from_labels(P, [0, 0, 0, 0]).notes == ()
 
 
@@ -108,19 +109,19 @@ def test_a_larger_beta_is_advised_where_beta_steers_the_method(method, beta, hel
     (note,) = Aggregation(MarkovChain(P), as_mapping([0, 0, 1, 1], 4), beta, method).notes
     small_gamma = ", or a small gamma, like 0.05" * (method == "auto")
     advice = f"; try a larger beta than {beta:g}{small_gamma}" if helps else ""
-    assert note.endswith(f"from step to step{advice}")
+    assert note.endswith(f"successive groups are almost independent{advice}")
 
 
 def test_names_that_would_be_misread_are_quoted():
-    shown = str(Aggregation.from_labels(MarkovChain(P, states=[" ", "a b", "c"]), [0, 0, 0]))
-    assert shown.startswith("3 states in 1 group, ")
-    assert all(name in shown for name in ("' '", "'a b'", " c"))
+    text = str(Aggregation.from_labels(MarkovChain(P, states=[" ", "a b", "c"]), [0, 0, 0]))
+    assert text.startswith("3 states in 1 group, ")
+    assert all(name in text for name in ("' '", "'a b'", " c"))
 
 
 def test_notes_tell_what_was_applied_and_what_was_interrupted():
     absorbing = MarkovChain([[0.5, 0.5, 0.0], [0.0, 0.4, 0.6], [0.0, 0.7, 0.3]], restrict="largest")
     answer = Aggregation(absorbing, as_mapping([0, 1], 2), interrupted=True)
-    assert answer.notes == (*absorbing.applied, "interrupted: this is the best found until then")
+    assert answer.notes == (*absorbing.applied, "interrupted: this is the best found so far")
     assert "restricted to the largest closed class" in str(answer)
 
 
@@ -159,7 +160,7 @@ def test_path_is_a_sequence_that_finds_its_betas():
     assert [answer.beta for answer in path] == path.betas.tolist()
     assert path[1].beta == 0.7
     assert [answer.beta for answer in path[:2]] == [1.0, 0.7]
-    # 0.1 * 3 is not 0.3, but nobody means the difference.
+    # 0.1 * 3 != 0.3 in floating point.
     assert path.at(0.3) is path[2]
     np.testing.assert_array_equal(path.costs, [answer.cost for answer in path])
     assert not path.interrupted

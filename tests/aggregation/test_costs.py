@@ -1,4 +1,4 @@
-"""Scores of maps: known numbers, definitions, extremes. What the paper proves is in test_theorems.py."""
+"""Scores of maps: known numbers, definitions, extremes. The paper's theorems are in test_theorems.py."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_stochastic_maps_against_explicit_sums(drawn, beta):
 
 
 def test_hard_map_written_as_soft_one_costs_the_same(rng):
-    """Deterministic maps are scored by another formula than stochastic ones; they must meet."""
+    """The formulas for deterministic and for stochastic maps agree on deterministic ones."""
     P, labels = chains.random_matrix("dense", 6, rng), chains.random_labels(6, 3, rng)
     hard = score(P, labels)
     for speck in (1e-9, 1e-12):
@@ -63,7 +63,7 @@ def test_hard_map_written_as_soft_one_costs_the_same(rng):
 
 
 def test_lumpable_maps_cost_exactly_nothing():
-    # Mean divergence instead of a difference of large sums: no rounding is left.
+    # C_L is a mean divergence, not a difference of entropies: exactly 0.
     P = [[0.5, 0.25, 0.25], [0.25, 0.5, 0.25], [0.125, 0.125, 0.75]]
     assert score(P, [0, 0, 1]).lumpability == 0.0
 
@@ -148,7 +148,7 @@ def test_bad_chain_is_reported_before_the_map():
 
 
 def test_exhaustive_reference_agrees_with_scores(rng):
-    """Guard for the tests that compare searches with it: every partition once, and at its true cost."""
+    """The exhaustive reference visits every partition once, with its true cost."""
     P = chains.random_matrix("sparse", 6, rng)
     mu = reference.stationary_law(P)
     labels, *costs_of_all = reference.costs_of_all_partitions(P, mu, 3)

@@ -1,4 +1,4 @@
-"""A grid is many single questions, asked side by side: nothing else may change an answer."""
+"""A cell of a grid equals the answer of aggregate with the same options."""
 
 import json
 import threading
@@ -61,7 +61,7 @@ def test_engines_do_not_change_the_answer(chain, found, backend, n_jobs):
 
 
 def test_cells_do_not_ask_for_more_workers(chain, monkeypatch):
-    """What a search starts within a cell runs where the cell runs, even if joblib is told of many workers."""
+    """The starts of a search run on the worker of its cell, even if joblib is set to many workers."""
     strayed = []
 
     def spread(task):
@@ -219,7 +219,7 @@ def test_ctrl_c_before_anything_is_ready(chain, monkeypatch):
         klump.grid(chain, [2, 3], method="press")
 
 
-# Questions that have no answer
+# Invalid arguments
 
 
 @pytest.mark.parametrize(

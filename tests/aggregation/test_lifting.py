@@ -24,7 +24,7 @@ any_map = st.one_of(
 
 
 def sparse_chain(n, rng, degree=5):
-    """Each state leads to the next one and to a few others."""
+    """Sparse chain with transitions from each state to the next one and to a few others."""
     columns = np.column_stack([(np.arange(n) + 1) % n, rng.integers(n, size=(n, degree - 1))]).ravel()
     weights = sparse.csr_array((0.1 + rng.random(columns.size), (np.repeat(np.arange(n), degree), columns)))
     return klump.MarkovChain(weights, normalize=True)
@@ -46,7 +46,7 @@ def test_liftings_against_their_definitions(drawn, as_sparse):
 
 @given(chains.matrices_and_labels(), st.sampled_from(KINDS))
 def test_lifted_chains_lump_back(drawn, kind):
-    """Phat W = W Q, row by row: a lifted chain leads to the groups as the aggregated one does."""
+    """Phat W = W Q: the lifted chain has the next-group distributions of the aggregated one."""
     P, labels, k = drawn
     answer = Aggregation.from_labels(P, labels)
     lifted = answer.lift(kind).transition_matrix
@@ -113,14 +113,14 @@ def test_transition_lifting_of_a_large_sparse_chain(rng, soft):
     lifted = answer.lift("transition")
     assert lifted.is_sparse
     assert lifted.n_transitions <= chain.n_transitions + n * k
-    laws = lifted.transition_matrix @ answer.map.weights
+    next_group = lifted.transition_matrix @ answer.map.weights
     expected = answer.map.weights @ answer.chain.transition_matrix
     rate = klump.divergence_rate(chain, lifted)
     if soft:
         # Phat W = W Q holds for partitions only.
         assert 0.0 < rate < answer.costs.lumpability
     else:
-        np.testing.assert_allclose(laws.toarray(), expected, rtol=0, atol=1e-14)
+        np.testing.assert_allclose(next_group.toarray(), expected, rtol=0, atol=1e-14)
         assert rate == pytest.approx(answer.costs.lumpability, abs=1e-12)
 
 
@@ -142,9 +142,9 @@ def test_sparse_liftings_are_counted_before_they_are_built(monkeypatch):
     """Two linked groups of 1 and 2 states, of which the larger leads to itself: 1*2 + 2*1 + 2*2 entries."""
     P = sparse.csr_array(np.array([[0, 0.5, 0.5], [0.5, 0.5, 0], [0.5, 0, 0.5]]))
     answer = Aggregation.from_labels(P, [0, 1, 1])
-    monkeypatch.setattr(lifting, "_LARGEST_LIFT", 8)
+    monkeypatch.setattr(lifting, "_MAX_LIFTED_TRANSITIONS", 8)
     assert answer.lift().n_transitions == 8
-    monkeypatch.setattr(lifting, "_LARGEST_LIFT", 7)
+    monkeypatch.setattr(lifting, "_MAX_LIFTED_TRANSITIONS", 7)
     with pytest.raises(
         InvalidArgumentError, match=r"lifting 3 states would store 8 transitions; use the agg"
     ):
@@ -153,7 +153,7 @@ def test_sparse_liftings_are_counted_before_they_are_built(monkeypatch):
 
 
 def test_dense_liftings_have_all_entries(monkeypatch):
-    monkeypatch.setattr(lifting, "_LARGEST_LIFT", 8)
+    monkeypatch.setattr(lifting, "_MAX_LIFTED_TRANSITIONS", 8)
     with pytest.raises(InvalidArgumentError, match=r"lifting 3 states would store 9 transitions"):
         Aggregation.from_labels(P, [0, 0, 1]).lift()
 
@@ -172,7 +172,7 @@ def test_unknown_kind(kind):
 
 
 def test_vanishing_groups_have_a_row():
-    """A group whose stationary mass is below the least normal number is reached and left like any other."""
+    """The rows of a group of subnormal stationary mass are valid."""
     rare = 1e-310
     chain = klump.MarkovChain(
         [[0.5, 0.5, 0.0], [0.5, 0.5, rare], [1.0, 0.0, 0.0]], stationary_distribution=[0.5, 0.5, rare / 2]

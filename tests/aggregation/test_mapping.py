@@ -1,4 +1,4 @@
-"""What may be given as a map, and what is refused."""
+"""Labels and matrices that are accepted as maps, and those that are refused."""
 
 from __future__ import annotations
 
@@ -109,9 +109,9 @@ def test_rounding_of_the_input_is_removed(rng):
         (np.zeros((3, 2, 2)), "hashable"),
         ([[1, 0], [0, 1]], "the map has 2 rows, but the chain has 3 states"),
         ([[1, 0], [0.5, 0.6], [0, 1]], "row 1 of the map sums to 1.1 instead of 1"),
-        ([[1, 0], [1.5, -0.5], [0, 1]], "finite, non-negative"),
-        ([[1, 0], [np.nan, 1], [0, 1]], "finite, non-negative"),
-        ([[1, 0], [np.inf, 1], [0, 1]], "finite, non-negative"),
+        ([[1, 0], [1.5, -0.5], [0, 1]], "negative, infinite or NaN entry"),
+        ([[1, 0], [np.nan, 1], [0, 1]], "negative, infinite or NaN entry"),
+        ([[1, 0], [np.inf, 1], [0, 1]], "negative, infinite or NaN entry"),
         ([[1, 0, 0], [0.5, 0, 0.5], [0, 0, 1]], "leaves group 1 empty; drop its column"),
         ([[0], [1], [1]], "row 0 of the map sums to 0"),
     ],

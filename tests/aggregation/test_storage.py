@@ -1,4 +1,4 @@
-"""Saved answers come back exactly, and what is no saved answer gets one clear error."""
+"""Saved answers round-trip exactly, and other files get one clear error."""
 
 from __future__ import annotations
 
@@ -19,8 +19,9 @@ from scipy import sparse
 
 import chains
 from klump.aggregation import storage
-from klump.aggregation.aggregation import Aggregation, AggregationPath
+from klump.aggregation.aggregation import Aggregation
 from klump.aggregation.mapping import as_mapping
+from klump.aggregation.path import AggregationPath
 from klump.aggregation.storage import load, save
 from klump.chain import MarkovChain
 from klump.errors import FileFormatError, InvalidArgumentError
@@ -338,7 +339,7 @@ def test_what_cannot_be_saved(tmp_path):
     assert os.listdir(tmp_path) == []
 
 
-# Files that are no answers
+# Files that hold no answer
 
 
 def content_of(answer, tmp_path):
@@ -507,7 +508,7 @@ def test_metadata_that_do_not_fit(key, value, tmp_path):
     ],
 )
 def test_sparse_parts_that_do_not_fit(entry, value, tmp_path):
-    """Compiled code follows indices blindly, so none may be wrong."""
+    """Kernels do not check bounds, so that load must refuse indices out of range."""
     chain = MarkovChain(sparse.csr_array(P))
     content = content_of(answer_for(chain, [[1, 0], [0.2, 0.8], [0, 1]]), tmp_path)
     np.savez(tmp_path / "bad.npz", **(content | {entry: value}))
@@ -528,4 +529,4 @@ def test_entries_that_are_no_arrays(tmp_path):
     with zipfile.ZipFile(buffer, "a") as archive:
         archive.writestr("labels_0.npy", "0 0 1")
     (tmp_path / "bad.npz").write_bytes(buffer.getvalue())
-    assert "'labels_0' is not what it should be" in refusal(tmp_path / "bad.npz")
+    assert "'labels_0' is no array instead of a 1-dimensional int32 array" in refusal(tmp_path / "bad.npz")

@@ -68,7 +68,7 @@ def test_without_labels(klump_cli, die):
 
 
 def test_large_quotients_are_written_as_their_entries(klump_cli, die, monkeypatch):
-    monkeypatch.setattr("klump.aggregation.costs._MOST_DENSE_GROUPS", 4)
+    monkeypatch.setattr("klump.aggregation.costs._MAX_DENSE_GROUPS", 4)
     found = json.loads(klump_cli(f"{RUN} --initial-labels labels.csv --json").stdout)
     entries = found["transition_matrix"]
     matrix = np.zeros((5, 5))

@@ -8,6 +8,7 @@ import pytest
 
 import klump
 from klump.aggregation import many
+from klump.search.method import Task
 from klump.sources.random_chains import block_chain
 
 pytest.importorskip("distributed")
@@ -49,7 +50,7 @@ def where_starts_run(task, method):
 
 
 def test_a_cell_stays_on_its_worker(client, chain, monkeypatch):
-    monkeypatch.setattr(many, "searched", where_starts_run)
-    options = many.Options(n_init=3, n_jobs=2)
+    monkeypatch.setattr(many, "run_method", where_starts_run)
+    task = Task(chain, 3, 0.5, n_init=3, n_jobs=2)
     with joblib.parallel_config(backend="dask", client=client):
-        assert many.searched_alone(chain, options, 3, 0.5, "annealing") == {os.getpid()}
+        assert many.run_on_one_worker(task, "annealing") == {os.getpid()}

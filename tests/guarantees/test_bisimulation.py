@@ -71,7 +71,7 @@ def test_horizon_is_one_minus_the_chance_of_staying_together():
 
 
 def test_horizon_of_extreme_epsilons():
-    """t epsilon without cancellation if epsilon is tiny; all or nothing if it is 1."""
+    """1 - (1 - epsilon)^t is t epsilon without cancellation if epsilon is tiny, and 0 or 1 if epsilon is 1."""
     assert Bisimulation(1e-18, 1.0, 0.0).horizon(1000) == pytest.approx(1e-15, rel=1e-12)
     assert [Bisimulation(1.0, 1.0, 1.0).horizon(t) for t in (0, 1, 7)] == [0.0, 1.0, 1.0]
     assert Bisimulation(0.0, 0.0, 0.0).horizon(10**9) == 0.0
@@ -86,7 +86,7 @@ def test_impossible_horizons(t):
 
 
 def test_exact_epsilon_can_be_far_below_the_bound(rng):
-    """Rare states blow up the bound, not epsilon."""
+    """The bound diverges with 1 / sqrt(min mu), epsilon does not."""
     P = chains.random_matrix("dense", 8, rng)
     P[:, 0] *= 1e-4
     certificate = Aggregation.from_labels(chains.normalized(P), [0, 0, 0, 0, 1, 1, 1, 1]).bisimulation
@@ -98,7 +98,7 @@ def test_vanishing_masses_leave_a_certificate():
     P = [[0.7, 0.3 - rare, rare], [0.6, 0.4 - rare, rare], [0.25, 0.25, 0.5]]
     chain = MarkovChain(P, stationary_distribution=[2 / 3, 1 / 3, 2e-300])
     certificate = Aggregation.from_labels(chain, [0, 1, 1]).bisimulation
-    # The rare state behaves unlike its group: no matter how rare, epsilon sees it, and the mean does not.
+    # The next-group distribution of the rare state differs from its group's: epsilon is large, the mean is not.
     assert certificate.epsilon == pytest.approx(0.35, abs=1e-12)
     assert certificate.mean == pytest.approx(0.0, abs=1e-15)
     assert certificate.bound >= certificate.epsilon

@@ -1,4 +1,4 @@
-"""Brackets of the entropy rate and of what depends on it. Lemmas 3 and 4 are in test_theorems.py."""
+"""Brackets of entropy, divergence and redundancy rates. Lemmas 3 and 4 are in test_theorems.py."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from klump.aggregation.aggregation import Aggregation
 from klump.chain import MarkovChain
 from klump.errors import InvalidArgumentError
 from klump.guarantees import entropy_rate
-from klump.guarantees.entropy_rate import blocks, observe
+from klump.guarantees.entropy_rate import blocks, hidden_markov_process
 
 EXAMPLE = np.array([[0.4, 0.3, 0.3], [0.25, 0.3, 0.45], [0.15, 0.425, 0.425]])
 ROUNDING = 1e-12
@@ -31,14 +31,14 @@ any_map = st.one_of(
 
 
 def sparse_chain(n, rng, n_next=3):
-    """Each state leads to the next one and to a few others."""
+    """Sparse chain with transitions from each state to the next one and to a few others."""
     others = rng.integers(n, size=(n, n_next - 1))
     columns = np.column_stack([(np.arange(n) + 1) % n, others]).ravel()
     rows = np.repeat(np.arange(n), n_next)
     return MarkovChain(sparse.csr_array((0.1 + rng.random(rows.size), (rows, columns))), normalize=True)
 
 
-def expanded(between, labels, rng, n_next=3):
+def expand_chain(between, labels, rng, n_next=3):
     """Sparse chain that is lumpable: group y goes to z with between[y, z], to a few members of z."""
     n, k = len(labels), len(between)
     rows, columns, data = [], [], []
@@ -64,14 +64,16 @@ def test_blocks_against_all_sequences_of_states(drawn, as_sparse):
     P, given_map = drawn
     answer = Aggregation.from_labels(sparse.csr_array(P) if as_sparse else P, given_map)
     mu = reference.stationary_law(P)
-    found = list(itertools.islice(blocks(observe(answer.original, answer.map.weights), 1e6), 3))
+    found = list(itertools.islice(blocks(hidden_markov_process(answer.original, answer.map.weights), 1e6), 3))
     assert [block.length for block in found] == [2, 3, 4]
     for block in found:
         lower, upper = reference.entropy_rate_bounds(P, mu, answer.mapping, block.length)
         assert block.lower == pytest.approx(lower, abs=ROUNDING)
         assert block.upper == pytest.approx(upper, abs=ROUNDING)
-        laws = reference.laws_of_stationary_paths(P, mu, answer.mapping, block.length)
-        assert block.total_variation == pytest.approx(reference.total_variation_of_paths(*laws), abs=ROUNDING)
+        distributions = reference.laws_of_stationary_paths(P, mu, answer.mapping, block.length)
+        assert block.total_variation == pytest.approx(
+            reference.total_variation_of_paths(*distributions), abs=ROUNDING
+        )
 
 
 @given(any_map, st.booleans())
@@ -79,7 +81,7 @@ def test_longer_blocks_are_tighter(drawn, as_sparse):
     """H(Y_m|Y_1..m-1, X_1) grows with m, H(Y_m|Y_1..m-1) falls, and they never cross."""
     P, given_map = drawn
     answer = Aggregation.from_labels(sparse.csr_array(P) if as_sparse else P, given_map)
-    found = list(itertools.islice(blocks(observe(answer.original, answer.map.weights), 2e5), 6))
+    found = list(itertools.islice(blocks(hidden_markov_process(answer.original, answer.map.weights), 2e5), 6))
     assert len(found) >= 4
     for shorter, longer in itertools.pairwise(found):
         assert shorter.lower - longer.rounding <= longer.lower <= longer.upper + longer.rounding
@@ -89,40 +91,40 @@ def test_longer_blocks_are_tighter(drawn, as_sparse):
 
 @pytest.mark.parametrize("soft", [False, True])
 def test_pieces_and_storage_do_not_matter(rng, monkeypatch, soft):
-    """Words in chunks, words that are counted but not kept, sparse words and full ones give the same bounds."""
+    """Chunks, sparse or dense storage and the limit of stored probabilities do not change the bounds."""
     P = chains.random_matrix("sparse", 12, rng)
     given_map = chains.random_map(12, 3, rng) if soft else chains.random_labels(12, 3, rng)
     answer = Aggregation.from_labels(sparse.csr_array(P), given_map)
 
     def bounds(n):
-        found = itertools.islice(blocks(observe(answer.original, answer.map.weights), 1e6), n)
+        found = itertools.islice(blocks(hidden_markov_process(answer.original, answer.map.weights), 1e6), n)
         return np.array([(block.lower, block.upper, block.total_variation) for block in found])
 
     expected = bounds(6)
     for changes in (
-        {"_FULL": 2.0, "_SPARSE_AT_A_TIME": 5, "_ENTRIES_AT_A_TIME": 5},
-        {"_FULL": 2.0, "_MOST_DENSE_GROUPS": 2},
-        {"_FULL": 0.0, "_AT_A_TIME": 5, "_FEWEST_COLUMNS": 1},
-        {"_FULL": 0.0, "_MOST_DENSE_GROUPS": 2},
+        {"_DENSE_ABOVE_DENSITY": 2.0, "_SPARSE_CHUNK": 5, "_ENTRIES_PER_CHUNK": 5},
+        {"_DENSE_ABOVE_DENSITY": 2.0, "_MAX_DENSE_GROUPS": 2},
+        {"_DENSE_ABOVE_DENSITY": 0.0, "_DENSE_CHUNK": 5, "_MIN_CHUNK_COLUMNS": 1},
+        {"_DENSE_ABOVE_DENSITY": 0.0, "_MAX_DENSE_GROUPS": 2},
     ):
         with monkeypatch.context() as changed:
             for name, value in changes.items():
                 changed.setattr(entropy_rate, name, value)
             np.testing.assert_allclose(bounds(6), expected, rtol=0, atol=ROUNDING)
-    monkeypatch.setattr(entropy_rate, "_MOST_KEPT", 12 * 3**2)
+    monkeypatch.setattr(entropy_rate, "_MAX_STORED_PROBABILITIES", 12 * 3**2)
     shortened = bounds(6)
     assert 2 < len(shortened) < 6
     np.testing.assert_allclose(shortened, expected[: len(shortened)], rtol=0, atol=ROUNDING)
 
 
 def test_words_that_cannot_be_seen_are_left_out():
-    """A ring through three groups shows only six words of every length: long blocks are cheap."""
+    """A ring through three groups has only six words of every length: long blocks are cheap."""
     ring = sparse.csr_array(np.roll(np.eye(6), 1, axis=1))
     answer = Aggregation.from_labels(ring, [0, 0, 1, 1, 2, 2])
-    *_, last = blocks(observe(answer.original, answer.map.weights), 1e6)
+    *_, last = blocks(hidden_markov_process(answer.original, answer.map.weights), 1e6)
     assert last.length > 90
     assert last.upper == pytest.approx(0.0, abs=last.rounding)
-    # The next group is uncertain for one who saw only the present one; two are enough to know where the ring is.
+    # H(Y_2|Y_1) > 0, but two successive groups determine the state of the ring.
     found = answer.guarantees
     assert found.entropy_rate.upper < ROUNDING
     assert found.divergence.lower == pytest.approx(1.0, abs=ROUNDING)
@@ -144,7 +146,7 @@ def test_brackets_are_within_the_bounds_of_all_blocks(drawn):
     assert max(lower for lower, _ in bounds) - ROUNDING <= found.entropy_rate.lower
     assert found.entropy_rate.upper <= min(upper for _, upper in bounds) + ROUNDING
     assert found.entropy_rate.lower <= found.entropy_rate.upper
-    # The three brackets say the same of the one unknown number.
+    # H(Y) = H(Y2|Y1) - D and R(Y) = I(Y1;Y2) + D: the bracket of D determines the others.
     step = reference.conditional_entropy(reference.joint_of_groups(P, mu, answer.mapping))
     whole = reference.entropy(reference.group_law(mu, answer.mapping))
     for rate, divergence, redundancy in (
@@ -186,7 +188,7 @@ def test_brackets_of_lumpable_maps_are_points(drawn, beta, as_sparse):
 
 def test_lumpable_large_and_sparse(rng):
     labels = chains.random_labels(20_000, 5, rng)
-    P = expanded(rng.dirichlet(np.ones(5), size=5), labels, rng)
+    P = expand_chain(rng.dirichlet(np.ones(5), size=5), labels, rng)
     answer = Aggregation.from_labels(P, labels)
     found = answer.guarantees_within(tolerance=1e-12)
     assert found.block_length == 2
@@ -195,7 +197,7 @@ def test_lumpable_large_and_sparse(rng):
 
 
 def test_equal_rows_of_a_map_show_nothing(rng):
-    """W = 1 alpha^T: Y is independent from step to step, its entropy rate that of alpha."""
+    """W = 1 alpha^T: Y is independent and identically distributed, its entropy rate is H(alpha)."""
     alpha = rng.dirichlet(np.ones(3))
     answer = Aggregation.from_labels(chains.random_matrix("dense", 6, rng), np.tile(alpha, (6, 1)))
     found = answer.guarantees_within(tolerance=1e-12)
@@ -204,7 +206,7 @@ def test_equal_rows_of_a_map_show_nothing(rng):
 
 
 def test_blocks_end_even_if_words_are_few():
-    """One group shows one word of each length; what rounding leaves of C_L is never below a tolerance of 0."""
+    """With a tolerance of 0 the budget ends the blocks, although each takes hardly any operations."""
     rates = np.array([[0.1, 0.2, 0.7], [0.3, 0.3, 0.4], [0.6, 0.3, 0.1]])
     answer = Aggregation.from_labels(rates, [[0.1, 0.9]] * 3)
     found = answer.guarantees_within(tolerance=0.0, budget=1e6)
@@ -244,7 +246,7 @@ def test_budget_on_a_large_sparse_chain(rng, soft):
 
 
 def test_a_deterministic_chain_has_no_entropy(rng):
-    """No map makes information: where X is a cycle, H(Y) = 0 is known at once, however far Y is from Markov."""
+    """H(Y) <= H(X) for a deterministic map: if X is a cycle, H(Y) = 0 without any longer block."""
     ring = np.roll(np.eye(7), 1, axis=1)
     found = Aggregation.from_labels(ring, [0, 0, 1, 0, 1, 1, 0]).guarantees_within(budget=0)
     assert found.entropy_rate.upper < ROUNDING

@@ -1,4 +1,4 @@
-"""Horizons: both bounds against enumerated laws of paths, and what they are worth."""
+"""Horizons: both bounds against enumerated distributions of paths, and their tightness."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ import chains
 import klump
 import reference
 from klump.aggregation.aggregation import Aggregation
-from klump.guarantees.entropy_rate import observe
-from klump.guarantees.horizons import from_divergence, one_step
+from klump.guarantees.entropy_rate import hidden_markov_process
+from klump.guarantees.horizons import one_step_variations, total_variation_bound
 
 any_map = st.one_of(
     chains.matrices_and_labels().map(lambda drawn: (drawn[0], drawn[1])), chains.matrices_and_maps()
@@ -44,9 +44,9 @@ def test_stationary_horizon_of_partitions_holds(rng):
         found = [answer.guarantees_within(tolerance=0.0, budget=budget) for budget in BUDGETS]
         assert found[0].block_length == 2
         for t in STEPS:
-            seen = reference.law_of_paths(P, mu, labels, t)
+            original = reference.law_of_paths(P, mu, labels, t)
             model = reference.law_of_paths(Q, mu @ answer.mapping, range(k), t)
-            distance = reference.total_variation_of_paths(seen, model)
+            distance = reference.total_variation_of_paths(original, model)
             for guarantees in found:
                 assert distance <= guarantees.horizon(t) + 1e-15
                 if t < guarantees.block_length:
@@ -66,8 +66,8 @@ def test_stationary_horizon_of_stochastic_maps_holds(rng):
             mu = reference.stationary_law(P)
             found = [answer.guarantees_within(tolerance=0.0, budget=budget) for budget in BUDGETS]
             for t in STEPS[:5]:
-                laws = reference.laws_of_stationary_paths(P, mu, answer.mapping, t + 1)
-                distance = reference.total_variation_of_paths(*laws)
+                distributions = reference.laws_of_stationary_paths(P, mu, answer.mapping, t + 1)
+                distance = reference.total_variation_of_paths(*distributions)
                 for guarantees in found:
                     assert distance <= guarantees.horizon(t) + 1e-15
                 checked += 1
@@ -82,16 +82,16 @@ def test_horizon_from_any_start_holds(rng):
         Q = reference.aggregated_matrix(P, reference.stationary_law(P), answer.mapping)
         for t in STEPS:
             for initial in (rng.dirichlet(np.ones(4)), *np.eye(4)):
-                seen = reference.law_of_paths(P, initial, labels, t)
+                original = reference.law_of_paths(P, initial, labels, t)
                 model = reference.law_of_paths(Q, initial @ answer.mapping, range(answer.n_states), t)
-                distance = reference.total_variation_of_paths(seen, model)
+                distance = reference.total_variation_of_paths(original, model)
                 assert distance <= answer.bisimulation.horizon(t) + 1e-14
             checked += 1
     assert checked == 126
 
 
 def test_horizon_from_any_start_is_exact_for_one_step():
-    """From the state that is most unlike its group one step differs by epsilon."""
+    """At t = 1 the bound is attained: from the state of the largest total variation it is epsilon."""
     P = np.array([[0.4, 0.3, 0.3], [0.25, 0.3, 0.45], [0.15, 0.425, 0.425]])
     answer = Aggregation.from_labels(P, [0, 1, 1])
     Q = np.asarray(answer.chain.transition_matrix)
@@ -125,7 +125,7 @@ def test_one_step(drawn, as_sparse):
     distances = {
         (i, y): reference.total_variation((P @ W)[i], Q[y]) for i, y in zip(*np.nonzero(W), strict=True)
     }
-    mean, largest = one_step(observe(answer.original, answer.map.weights))
+    mean, largest = one_step_variations(hidden_markov_process(answer.original, answer.map.weights))
     expected = math.fsum(mu[i] * W[i, y] * distance for (i, y), distance in distances.items())
     assert mean == pytest.approx(expected, abs=1e-12)
     assert largest == pytest.approx(max(distances.values()), abs=1e-12)
@@ -146,8 +146,8 @@ def test_divergence_bounds_total_variation(seed, n):
     rng = np.random.default_rng(seed)
     p, q = rng.dirichlet(np.full(n, 0.3), size=2)
     bits = reference.divergence(p, q)
-    assert reference.total_variation(p, q) <= from_divergence(bits) + 1e-15
-    assert from_divergence(bits) == pytest.approx(
+    assert reference.total_variation(p, q) <= total_variation_bound(bits) + 1e-15
+    assert total_variation_bound(bits) == pytest.approx(
         min(math.sqrt(bits * math.log(2) / 2), math.sqrt(1 - 2**-bits)), abs=1e-12
     )
 
@@ -161,10 +161,10 @@ def test_letter_bigrams(beta, observed):
     Q, mu = np.asarray(answer.chain.transition_matrix), answer.original.stationary_distribution
     distance = 0.0
     for word in itertools.product(range(4), repeat=4):
-        law, model = mu * W[:, word[0]], answer.masses[word[0]]
+        joint, model = mu * W[:, word[0]], answer.masses[word[0]]
         for here, there in itertools.pairwise(word):
-            law, model = (law @ P) * W[:, there], model * Q[here, there]
-        distance += abs(law.sum() - model) / 2
+            joint, model = (joint @ P) * W[:, there], model * Q[here, there]
+        distance += abs(joint.sum() - model) / 2
     assert found.horizon(3) == pytest.approx(distance, abs=1e-12)
     assert round(found.horizon(3), 4) == observed
     assert found.horizon(3) < 0.5 < answer.bisimulation.horizon(3)

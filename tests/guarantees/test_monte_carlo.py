@@ -1,4 +1,4 @@
-"""The entropy rate by simulation, against the brackets that are certain."""
+"""Monte Carlo estimates of the entropy rate against the proven brackets."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import chains
 from klump.aggregation.aggregation import Aggregation
 from klump.chain import MarkovChain
 from klump.errors import InvalidArgumentError
-from klump.guarantees.monte_carlo import _affordable, _drawn
+from klump.guarantees.monte_carlo import _affordable_size, _draw_from_columns
 
 EXAMPLE = np.array([[0.4, 0.3, 0.3], [0.25, 0.3, 0.45], [0.15, 0.425, 0.425]])
 
@@ -20,7 +20,7 @@ EXAMPLE = np.array([[0.4, 0.3, 0.3], [0.25, 0.3, 0.45], [0.15, 0.425, 0.425]])
 @pytest.mark.parametrize("kind", chains.KINDS)
 @pytest.mark.parametrize("soft", [False, True], ids=["hard", "soft"])
 def test_brackets_contain_the_estimate(rng, kind, soft):
-    """Within 4 standard errors, and what the start may have left."""
+    """The error is at most 4 standard errors plus the bias."""
     for n, k in ((4, 2), (8, 3)):
         P = chains.random_matrix(kind, n, rng)
         given_map = chains.random_map(n, k, rng) if soft else chains.random_labels(n, k, rng)
@@ -62,7 +62,7 @@ def test_rare_parts_of_the_chain_are_not_missed():
 
 
 def test_bias_is_seen_before_the_start_is_forgotten():
-    """One step without burn-in: the filters know X_1 or nothing, H(Y_1|X_1) = 0 or H(Y_1)."""
+    """One step without burn-in: the entropies of the two filters are H(Y_1|X_1) = 0 and H(Y_1)."""
     answer = Aggregation.from_labels(EXAMPLE, [0, 1, 1])
     found = answer.monte_carlo(n_steps=1, burn_in=0)
     whole = -answer.masses @ np.log2(answer.masses)
@@ -104,16 +104,16 @@ def test_large_chains_get_fewer_steps_and_report_progress(rng):
     assert done == [(1, 3), (2, 3), (3, 3)]
     assert 0.0 < found.entropy_rate <= 2.0
     assert found.standard_error < 0.1
-    assert _affordable(answer.original) == (27, 20)
-    assert _affordable(MarkovChain(EXAMPLE)) == (64, 1000)
+    assert _affordable_size(answer.original) == (27, 20)
+    assert _affordable_size(MarkovChain(EXAMPLE)) == (64, 1000)
 
 
 def test_only_what_is_possible_is_drawn():
-    laws = np.array([[0.0, 0.0, 0.3], [0.5, 1.0, 0.0], [0.5, 0.0, 0.7], [0.0, 0.0, 0.0]])
+    distributions = np.array([[0.0, 0.0, 0.3], [0.5, 1.0, 0.0], [0.5, 0.0, 0.7], [0.0, 0.0, 0.0]])
     below_one = np.nextafter(1.0, 0.0)
-    assert _drawn(laws, np.zeros(3)).tolist() == [1, 1, 0]
-    assert _drawn(laws, np.full(3, below_one)).tolist() == [2, 1, 2]
-    assert _drawn(laws, np.ones(3)).tolist() == [2, 1, 2]
+    assert _draw_from_columns(distributions, np.zeros(3)).tolist() == [1, 1, 0]
+    assert _draw_from_columns(distributions, np.full(3, below_one)).tolist() == [2, 1, 2]
+    assert _draw_from_columns(distributions, np.ones(3)).tolist() == [2, 1, 2]
 
 
 def test_rare_states_leave_no_warning():

@@ -6,11 +6,11 @@ from scipy import sparse, stats
 
 import klump
 from counted import COUNTS, LABELS
-from klump.resampling.draws import Draws, counted_chain
+from klump.resampling.draws import Draws, estimate_chain
 
 
 def drawn(counts, n_samples, prior=0.0):
-    _, draws = counted_chain(counts, None, prior, None, 0)
+    _, draws = estimate_chain(counts, None, prior, None, 0)
     return np.stack([draws.chain(number).transition_matrix for number in range(n_samples)])
 
 
@@ -36,8 +36,8 @@ def test_what_was_seen_stays_possible_and_nothing_else_becomes_it():
 
 
 def test_sparse_counts_stay_sparse_and_give_the_same_samples():
-    dense, full = counted_chain(COUNTS, None, 0.5, None, 1)
-    chain, thin = counted_chain(sparse.coo_matrix(COUNTS), None, 0.5, None, 1)
+    dense, full = estimate_chain(COUNTS, None, 0.5, None, 1)
+    chain, thin = estimate_chain(sparse.coo_matrix(COUNTS), None, 0.5, None, 1)
     assert (dense.is_sparse, chain.is_sparse) == (False, True)
     assert chain.n_transitions == np.count_nonzero(COUNTS)
     assert thin.chain(4).is_sparse
@@ -59,7 +59,7 @@ def test_samples_weigh_whole_pieces():
     walks = ["abababa", "aab", "cacaca"]
     counts = klump.SequenceCounts(walks)
     found = klump.posterior(counts, [0, 1, 2], n_samples=20)
-    _, draws = counted_chain(counts, None, 0.0, None, 0)
+    _, draws = estimate_chain(counts, None, 0.0, None, 0)
     samples = np.stack([draws.chain(number).transition_matrix for number in range(20)])
     b, c = counts.states.index("b"), counts.states.index("c")
     np.testing.assert_allclose(samples[:, [b, c], 0], 1.0)
@@ -71,7 +71,7 @@ def test_samples_weigh_whole_pieces():
 def test_restricted_sequences():
     """Pieces outside the class that is kept play no part, and its own keep their transitions."""
     counts = klump.SequenceCounts(["xxabab", "abba", "xbaa"])
-    chain, draws = counted_chain(counts, None, 0.0, "largest", 0)
+    chain, draws = estimate_chain(counts, None, 0.0, "largest", 0)
     assert chain.states == ("a", "b")
     np.testing.assert_array_equal(draws.counts.toarray(), counts.count_matrix[:2, :2])
     np.testing.assert_array_equal(draws.by_piece.sum(axis=0), draws.counts.data)

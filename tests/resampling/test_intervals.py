@@ -7,14 +7,14 @@ from scipy import sparse
 import klump
 from counted import COUNTS, LABELS, counts_of, simulated
 from klump.errors import InvalidArgumentError
-from klump.resampling.draws import counted_chain
-from klump.resampling.intervals import interval, reflected
+from klump.resampling.draws import estimate_chain
+from klump.resampling.intervals import interval, reflected_interval
 from klump.sources.random_chains import block_chain
 
 
 def test_samples_are_aggregations_of_drawn_chains():
     found = klump.posterior(COUNTS, LABELS, beta=0.8, n_samples=5, random_state=2)
-    _, draws = counted_chain(COUNTS, None, 0.0, None, 2)
+    _, draws = estimate_chain(COUNTS, None, 0.0, None, 2)
     for number in range(5):
         alone = klump.Aggregation.from_labels(draws.chain(number), LABELS, beta=0.8)
         np.testing.assert_allclose(
@@ -77,8 +77,8 @@ def test_intervals_cut_off_as_much_on_both_sides():
     samples = np.arange(1.0, 100.0)
     assert interval(samples, 0.9) == (pytest.approx(5), pytest.approx(95))
     assert interval(samples, 0.999) == (1.0, 99.0)
-    assert reflected(samples, 40.0, 0.9, 0.0, 70.0) == (0.0, 70.0)
-    assert reflected(samples, 50.0, 0.5, 0.0, 100.0) == (pytest.approx(25), pytest.approx(75))
+    assert reflected_interval(samples, 40.0, 0.9, 0.0, 70.0) == (0.0, 70.0)
+    assert reflected_interval(samples, 50.0, 0.5, 0.0, 100.0) == (pytest.approx(25), pytest.approx(75))
     for level in (0, 1, 95, "0.9", None):
         with pytest.raises(InvalidArgumentError, match=r"level=.* must lie between 0 and 1"):
             interval(samples, level)

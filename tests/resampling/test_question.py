@@ -9,7 +9,7 @@ from sklearn.metrics import adjusted_rand_score
 import klump
 from counted import COUNTS, FEW, LABELS
 from klump.errors import InvalidArgumentError, InvalidChainError, ReducibleChainError
-from klump.resampling.draws import counted_chain
+from klump.resampling.draws import estimate_chain
 from klump.search.method import Found
 from klump.search.registry import METHODS, Method
 
@@ -23,7 +23,7 @@ def test_the_estimate_is_what_aggregate_finds(found):
 
 
 def test_samples_are_what_aggregate_finds(found):
-    _, draws = counted_chain(COUNTS, None, 0.0, None, 0)
+    _, draws = estimate_chain(COUNTS, None, 0.0, None, 0)
     reference = found.estimate.labels
     for number in (0, 7):
         alone = klump.aggregate(draws.chain(number), 3, **FEW)
@@ -95,7 +95,7 @@ def test_counts_that_fall_apart():
 )
 def test_bad_questions(counts, options, error, message, monkeypatch):
     if message is None:
-        monkeypatch.setattr("klump.resampling.question._MOST_STORED", 490)
+        monkeypatch.setattr("klump.resampling.question._MAX_STORED_ENTRIES", 490)
         message = "n_samples=900000 with 7 groups would store 44,100,000 numbers; pass n_samples=10 or less"
     with pytest.raises(error, match=message):
         klump.bootstrap(counts, **{"n_states": 2, **FEW, **options})

@@ -7,7 +7,7 @@ from sklearn.metrics import adjusted_rand_score
 import klump
 from counted import COUNTS, FEW
 from klump.errors import InvalidArgumentError
-from klump.resampling.stability import matched
+from klump.resampling.stability import match_labels
 
 
 def test_shares_of_samples():
@@ -57,7 +57,7 @@ def test_matching_is_the_best_there_is(rng):
         labels, reference = rng.permutation(np.arange(12) % 4), rng.permutation(np.arange(12) % 4)
         mass = rng.random(12)
         best = max(mass[np.array(p)[labels] == reference].sum() for p in permutations(range(4)))
-        found = matched(labels, reference, mass, 4)
+        found = match_labels(labels, reference, mass, 4)
         assert mass[found == reference].sum() == pytest.approx(best)
         assert adjusted_rand_score(found, labels) == 1.0
 

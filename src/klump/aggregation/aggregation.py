@@ -1,8 +1,8 @@
-"""The answer: a map to a few groups, the chain on them, and what it cost."""
+"""The answer: a map to a few groups, the aggregated chain, and its costs."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from klump.aggregation.costs import (
     Costs,
     aggregated_matrix,
-    costs_of,
+    compute_costs,
     group_masses,
-    to_groups,
+    next_group_distributions,
 )
 from klump.aggregation.lifting import LIFTINGS
 from klump.aggregation.lumpable import is_lumpable
@@ -25,7 +25,14 @@ from klump.arguments import check_beta, check_gamma, check_seed
 from klump.chain import ChainLike, MarkovChain, as_chain
 from klump.chain.wording import counted, shown
 from klump.errors import InvalidArgumentError
-from klump.guarantees import Bisimulation, Guarantees, MonteCarlo, bracketed, certify, simulated
+from klump.guarantees import (
+    Bisimulation,
+    Guarantees,
+    MonteCarlo,
+    certify,
+    compute_guarantees,
+    estimate_entropy_rate,
+)
 from klump.guarantees.brackets import BUDGET, TOLERANCE
 from klump.search.deterministic_annealing import Split
 from klump.search.method import Record
@@ -40,7 +47,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Aggregation:
-    """A chain, a map from its states to groups, and everything that follows.
+    """A chain, a map from its states to groups, and everything that can be computed from them.
 
     Usually made by :func:`klump.aggregate`; :meth:`from_labels` takes a map from elsewhere.
 
@@ -67,15 +74,15 @@ class Aggregation:
     trace: tuple[float, ...] = field(default=(), repr=False)
     """Cost of the best start after each sweep of its last descent; never increases."""
     interrupted: bool = False
-    """Whether the search was stopped by Ctrl-C: the map is the best found until then."""
+    """Whether Ctrl-C stopped the search: the map is the best one found before."""
     made_with: tuple[tuple[str, str], ...] = field(default=(), repr=False)
-    """Versions of klump and of what it computed with."""
+    """Versions of klump, numpy, scipy and numba."""
     record: Record | None = field(default=None, repr=False)
-    """What the method recorded on its way, if its way is worth keeping."""
+    """Merges or splits that the method recorded, if it records any."""
     gamma: float = 0.0
     """The weight of generated information in :attr:`cost`."""
     n_asked: int | None = None
-    """The number of groups that was asked for, if groups were allowed to run empty."""
+    """The number of groups requested, if groups were allowed to become empty."""
 
     @classmethod
     def from_labels(
@@ -104,10 +111,10 @@ class Aggregation:
         return _read_only(self.map.weights.toarray())
 
     @cached_property
-    def _weights(self) -> NDArray[np.float64]:
-        """How much a state counts within its group: its stationary mass.
+    def _state_weights(self) -> NDArray[np.float64]:
+        """Weights of the states within their groups in Q: the stationary distribution.
 
-        States that lead alike to all groups may count alike: such a map needs no stationary distribution.
+        Q of a lumpable map does not depend on the weights: uniform ones serve if the chain is not irreducible.
         """
         if not self.original.is_irreducible and self._is_lumpable:
             return np.full(self.original.n_states, 1.0 / self.original.n_states)
@@ -127,7 +134,7 @@ class Aggregation:
         Its matrix is dense, unless a sparse chain has more than 2,000 groups. A lumpable map has such a chain even if
         the original is not irreducible.
         """
-        return MarkovChain(aggregated_matrix(self._weights, self.map, self.original.transition_matrix))
+        return MarkovChain(aggregated_matrix(self._state_weights, self.map, self.original.transition_matrix))
 
     @cached_property
     def masses(self) -> NDArray[np.float64]:
@@ -137,7 +144,7 @@ class Aggregation:
     @cached_property
     def costs(self) -> Costs:
         """All costs of the map, in bits."""
-        return costs_of(self.original, self.map)
+        return compute_costs(self.original, self.map)
 
     @property
     def cost(self) -> float:
@@ -156,8 +163,8 @@ class Aggregation:
 
     @cached_property
     def _groups(self) -> tuple[tuple[Hashable, ...], ...]:
-        # Single precision hides what rounding makes of equal masses: such states keep their order.
-        mass = self._weights.astype(np.float32)
+        # float32 hides the rounding differences between equal masses: such states keep their order.
+        mass = self._state_weights.astype(np.float32)
         order = np.argsort(-mass, kind="stable")
         order = order[np.argsort(self.labels[order], kind="stable")]
         ends = np.cumsum(np.bincount(self.labels, minlength=self.n_states))
@@ -166,7 +173,7 @@ class Aggregation:
 
     @cached_property
     def bisimulation(self) -> Bisimulation:
-        """How far the aggregated chain can stray from the original; for deterministic maps only."""
+        """Approximate bisimulation between the original and the aggregated chain; for deterministic maps only."""
         if self.map.labels is None:
             raise InvalidArgumentError(
                 "a bisimulation needs a deterministic map, but this one is stochastic",
@@ -175,14 +182,14 @@ class Aggregation:
         return certify(
             self.original,
             self.map.labels,
-            to_groups(self.original.transition_matrix, self.map),
+            next_group_distributions(self.original.transition_matrix, self.map),
             self.chain.transition_matrix,
             self.costs.lumpability if self.original.is_irreducible else None,
         )
 
     @cached_property
     def guarantees(self) -> Guarantees:
-        """What is lost over all times, between bounds; :meth:`guarantees_within` makes them tighter.
+        """Brackets of the rates that the aggregation loses; :meth:`guarantees_within` makes them tighter.
 
         Examples
         --------
@@ -199,20 +206,19 @@ class Aggregation:
         budget: float = BUDGET,
         progress: Callable[[int, int], None] | None = None,
     ) -> Guarantees:
-        """Bracket D(Y||Y~), H(Y), R(Y) and delta_beta as tightly as wanted and affordable.
+        """Bracket D(Y||Y~), H(Y), R(Y) and delta_beta up to a tolerance or a budget.
 
         Parameters
         ----------
         tolerance
-            Distance of the bounds that is small enough, in bits.
+            Gap of the bracket of D(Y||Y~) at which to stop, in bits per step.
         budget
-            Operations (logarithms and multiplications) after which the bounds are taken as they are; about 1e8 take a
-            second.
+            Largest number of operations: logarithms and multiplications, about 1e8 per second.
         progress
             Called with the operations done and the budget.
         """
         costs = self.costs
-        return bracketed(
+        return compute_guarantees(
             self.original,
             self.map.weights,
             costs.lumpability,
@@ -235,22 +241,24 @@ class Aggregation:
         Parameters
         ----------
         n_replicas
-            Independent runs, at least 2; if left out 64, or less for very large chains.
+            Independent replicas, at least 2; if left out 64, or fewer for very large chains.
         n_steps
-            Steps that are averaged in each; if left out 1000, or less for large chains.
+            Steps per replica that are averaged; if left out 1000, or fewer for large chains.
         burn_in
-            Steps before these; if left out a quarter as many, but at least 10.
+            Steps per replica before these; if left out ``n_steps // 4``, but at least 10.
         random_state
             Seed.
         progress
-            Called with the number of steps done and of all steps.
+            Called with the number of finished and of planned steps.
         """
         seed = check_seed(random_state)
-        return simulated(self.original, self.map.weights, n_replicas, n_steps, burn_in, seed, progress)
+        return estimate_entropy_rate(
+            self.original, self.map.weights, n_replicas, n_steps, burn_in, seed, progress
+        )
 
     @property
     def notes(self) -> tuple[Note, ...]:
-        """What a reader should know before using this answer: sentences, each with a ``kind``."""
+        """Caveats of this answer: sentences, each with a ``kind``."""
         return tuple(notes_on(self))
 
     def lift(self, kind: str = "stationary") -> MarkovChain:
@@ -270,8 +278,8 @@ class Aggregation:
 
         Where (P W)[i, z] = 0 but (W Q)[i, z] > 0, the P-lifting may distribute (W Q)[i, z] within z in any way: the
         original chain never takes such a step, so no divergence depends on it. Geiger et al. distribute it evenly; here
-        the state with the largest mu[j] W[j, z] gets it all (the lowest index among equals), so that the result has at
-        most as many entries as P and n k more.
+        the state with the largest mu[j] W[j, z] gets it all (ties go to the lowest index), so that the result has at
+        most n k more entries than P.
 
         Parameters
         ----------
@@ -300,16 +308,15 @@ class Aggregation:
                 value=kind,
                 remedy=f"choose {' or '.join(map(repr, LIFTINGS))}",
             )
-        mass = self.original.stationary_distribution if kind == "stationary" else self._weights
+        mass = self.original.stationary_distribution if kind == "stationary" else self._state_weights
         matrix = lifting(self.original.transition_matrix, mass, self.map, self.chain.transition_matrix)
         names = self.original.states if self.original.has_names else None
         return MarkovChain(matrix, names, normalize=True)
 
     def harden(self) -> Aggregation:
-        """Give each state to its most probable group; a deterministic aggregation is returned as it is.
+        """Assign each state to its most probable group; a deterministic aggregation is returned unchanged.
 
-        A group that is nobody's most probable one gets the state that favours it most, so that none is empty. Groups
-        keep their numbers.
+        A group that would be empty gets the state with the largest probability of it. Groups keep their numbers.
 
         Examples
         --------
@@ -325,7 +332,7 @@ class Aggregation:
 
     @property
     def splits(self) -> tuple[Split, ...]:
-        """Temperatures at which groups split, falling, if deterministic annealing found this answer.
+        """Critical temperatures at which groups split, decreasing, if deterministic annealing found this answer.
 
         Examples
         --------
@@ -342,7 +349,7 @@ class Aggregation:
 
     @property
     def tree(self) -> AggregationTree | None:
-        """The whole dendrogram, if an agglomerative method found this answer."""
+        """The dendrogram, if an agglomerative method found this answer."""
         from klump.aggregation.tree import AggregationTree
 
         if self.record is None or not self.record.kind.endswith("merges"):
@@ -361,10 +368,10 @@ class Aggregation:
             f"beta = {self.beta:g}{f', gamma = {self.gamma:g}' * (self.gamma > 0)}, {self.method}"
         ]
         if not self.original.is_irreducible:
-            lines += [f"  {_shortened(names)}" for names in self.groups]
+            lines += [f"  {_abbreviate(names)}" for names in self.groups]
             return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
         lines += [
-            f"  {mass:8.4f}  {_shortened(names)}"
+            f"  {mass:8.4f}  {_abbreviate(names)}"
             for mass, names in zip(self.masses, self.groups, strict=True)
         ]
         costs = self.costs
@@ -381,59 +388,6 @@ def _read_only(array: NDArray[Any]) -> NDArray[Any]:
     return array
 
 
-def _shortened(names: Sequence[Hashable], limit: int = 12) -> str:
+def _abbreviate(names: Sequence[Hashable], limit: int = 12) -> str:
     first = " ".join(map(shown, names[:limit]))
     return first if len(names) <= limit else f"{first} ... ({len(names)})"
-
-
-@dataclass(frozen=True, eq=False)
-class AggregationPath(Sequence[Aggregation]):
-    """Aggregations of one chain along decreasing beta, from one annealing run.
-
-    Groups keep their number along the path: group 2 at one beta grew out of group 2 at the beta before.
-    """
-
-    aggregations: tuple[Aggregation, ...]
-
-    @property
-    def betas(self) -> NDArray[np.float64]:
-        """The beta of each step, decreasing."""
-        return np.array([answer.beta for answer in self.aggregations])
-
-    @property
-    def costs(self) -> NDArray[np.float64]:
-        """The cost of each step at its own beta."""
-        return np.array([answer.cost for answer in self.aggregations])
-
-    @property
-    def interrupted(self) -> bool:
-        """Whether the search was stopped by Ctrl-C."""
-        return any(answer.interrupted for answer in self.aggregations)
-
-    def at(self, beta: float) -> Aggregation:
-        """Find the aggregation for one of the betas."""
-        wanted = check_beta(beta)
-        for answer in self.aggregations:
-            if abs(answer.beta - wanted) < 1e-9:
-                return answer
-        raise InvalidArgumentError(
-            "is not on this path",
-            argument="beta",
-            value=beta,
-            remedy=f"it has {', '.join(map(str, self.betas))}",
-        )
-
-    def save(self, path: str | PathLike[str]) -> None:
-        """Save to a file that :func:`klump.load` reads."""
-        from klump.aggregation.storage import save
-
-        save(self, path)
-
-    def __getitem__(self, index: Any) -> Any:
-        return self.aggregations[index]
-
-    def __len__(self) -> int:
-        return len(self.aggregations)
-
-    def __iter__(self) -> Iterator[Aggregation]:
-        return iter(self.aggregations)

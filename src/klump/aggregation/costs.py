@@ -1,4 +1,4 @@
-"""What an aggregation costs, in bits."""
+"""Costs of an aggregation, in bits."""
 
 from __future__ import annotations
 
@@ -17,13 +17,16 @@ from klump.chain import ChainLike, MarkovChain, as_chain
 from klump.chain.rows import Matrix, row_blocks, total
 from klump.chain.validation import normalize_rows, row_sums
 
-# With more groups than this the chain on the groups of a sparse chain is sparse as well.
-_MOST_DENSE_GROUPS = 2000
+# Groups up to which the aggregated matrix of a sparse chain is dense: 32 MB of float64.
+_MAX_DENSE_GROUPS = 2000
+
+# Redundancy rate that is 0 up to rounding, in bits.
+_NO_REDUNDANCY = 1e-14
 
 
 @dataclass(frozen=True)
 class Costs:
-    """The three costs of a map, from which every C_beta + gamma C_G follows.
+    """C_L, C_P and C_G of a map, which determine every C_beta + gamma C_G.
 
     Examples
     --------
@@ -37,26 +40,26 @@ class Costs:
     """
 
     lumpability: float
-    """C_L = H(Y2|Y1) - H(Y2|X1): how far the aggregated process is from a Markov chain, at most."""
+    """C_L = H(Y2|Y1) - H(Y2|X1): an upper bound on D(Y||Y~), the divergence rate from a Markov chain."""
     predictability: float
-    """C_P = I(X1;X2) - I(Y1;Y2): what the groups no longer tell of the next group."""
+    """C_P = I(X1;X2) - I(Y1;Y2): the loss of mutual information between successive states."""
     redundancy_rate: float
-    """I(X1;X2), what there was to keep."""
+    """I(X1;X2), the redundancy rate of the chain."""
     generated: float = np.nan
-    """C_G = H(X2|X1) - H(Y2|X1), an upper bound of the loss of entropy rate, H(X) - H(Y); NaN if not known.
+    """C_G = H(X2|X1) - H(Y2|X1), an upper bound on the loss of entropy rate, H(X) - H(Y); NaN if unknown.
 
     Never negative for a partition. A stochastic map adds randomness of its own, so that C_G may be negative.
     """
 
     @property
     def bottleneck(self) -> float:
-        """C_1 = I(X1;X2|Y2), the information bottleneck's cost."""
+        """C_1 = I(X1;X2|Y2) = C_P - C_L, the cost of the information bottleneck."""
         return self.predictability - self.lumpability
 
     @property
     def kept(self) -> float:
-        """Share of the redundancy that is kept, I(Y1;Y2) / I(X1;X2); 1 if there was none."""
-        if self.redundancy_rate <= 1e-14:
+        """Share of the redundancy that is kept, I(Y1;Y2) / I(X1;X2); 1 if I(X1;X2) = 0."""
+        if self.redundancy_rate <= _NO_REDUNDANCY:
             return 1.0
         return max(0.0, 1.0 - self.predictability / self.redundancy_rate)
 
@@ -83,7 +86,7 @@ class Costs:
 
 
 def score(chain: ChainLike, labels_or_mapping: Any) -> Costs:
-    """Score any map from anywhere.
+    """Compute the costs of a map, whichever tool found it.
 
     Parameters
     ----------
@@ -99,58 +102,58 @@ def score(chain: ChainLike, labels_or_mapping: Any) -> Costs:
     (0.00856, 0.013547)
     """
     chain = as_chain(chain)
-    return costs_of(chain, as_mapping(labels_or_mapping, chain.n_states))
+    return compute_costs(chain, as_mapping(labels_or_mapping, chain.n_states))
 
 
-def costs_of(chain: MarkovChain, mapping: Mapping) -> Costs:
-    """Costs of a validated map."""
+def compute_costs(chain: MarkovChain, mapping: Mapping) -> Costs:
+    """Compute the costs of a validated map."""
     redundancy = chain.redundancy_rate
     matrix, mu = chain.transition_matrix, chain.stationary_distribution
-    joint = _between_groups(_scaled(mapping.weights, mu), matrix, mapping)
+    joint = _project(_scale_rows(mapping.weights, mu), matrix, mapping)
     kept = information.mutual_information(joint)
     lumpability, generated = 0.0, 0.0
     if mapping.labels is None:
         after, sums = np.asarray(joint.sum(axis=0)).ravel(), row_sums(matrix)
-        for row, col, law in to_groups(matrix, mapping):
-            law = law / sums[row]
-            lumpability += information.divergence(law, after[col], mu[row])
-            generated += information.conditional_entropy(law, mu[row])
+        for row, col, p in next_group_distributions(matrix, mapping):
+            p = p / sums[row]
+            lumpability += information.divergence(p, after[col], mu[row])
+            generated += information.conditional_entropy(p, mu[row])
         lumpability -= kept
     else:
-        # As a mean divergence: exactly 0 for a lumpable map, where the difference would leave rounding.
+        # C_L as a mean divergence is exactly 0 for a lumpable map; the difference of entropies has rounding errors.
         aggregated = aggregated_matrix(mu, mapping, matrix)
-        for row, col, law in to_groups(matrix, mapping):
+        for row, col, p in next_group_distributions(matrix, mapping):
             approximation = np.asarray(aggregated[mapping.labels[row], col])
-            lumpability += information.divergence(law, approximation, mu[row])
-            generated += information.conditional_entropy(law, mu[row])
+            lumpability += information.divergence(p, approximation, mu[row])
+            generated += information.conditional_entropy(p, mu[row])
     lumpability, lost = max(0.0, lumpability), chain.entropy_rate - generated
-    # A partition generates no more than the chain, and data processing gives C_P >= C_L: only rounding says otherwise.
+    # C_G >= 0 for a partition, and C_P >= C_L by data processing: rounding must not violate them.
     if mapping.labels is not None:
         lost = max(0.0, lost)
     return Costs(lumpability, max(lumpability, redundancy - kept), redundancy, lost)
 
 
 def group_masses(chain: MarkovChain, mapping: Mapping) -> NDArray[np.float64]:
-    """The marginal nu of the groups."""
+    """The stationary distribution nu = mu W of the groups."""
     return np.asarray(chain.stationary_distribution @ mapping.weights)
 
 
-def to_groups(
+def next_group_distributions(
     matrix: Matrix, mapping: Mapping
 ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.float64]]]:
-    """P W, the probabilities of leading to each group: states, groups and values, block by block of states.
+    """Yield P W in coordinate format (states, groups, values), one block of rows at a time.
 
-    All at once they may take as much memory as the chain.
+    As a whole it may take as much memory as the chain.
     """
     for rows, block in row_blocks(matrix):
-        row, col, law = information.coordinates(block @ mapping.weights)
-        yield row + rows.start, col, law
+        row, col, p = information.coordinates(block @ mapping.weights)
+        yield row + rows.start, col, p
 
 
-def _between_groups(weights: sparse.csr_array, matrix: Matrix, mapping: Mapping) -> Matrix:
-    """Where groups lead, by groups, if their states count as the weights (n x k) say."""
+def _project(weights: sparse.csr_array, matrix: Matrix, mapping: Mapping) -> Matrix:
+    """V^T P W, with V the given weights (n x k)."""
     products = (weights[rows].T @ (block @ mapping.weights) for rows, block in row_blocks(matrix))
-    if isinstance(matrix, sparse.csr_array) and mapping.n_groups > _MOST_DENSE_GROUPS:
+    if isinstance(matrix, sparse.csr_array) and mapping.n_groups > _MAX_DENSE_GROUPS:
         return total(map(sparse.csr_array, products))
     result = np.zeros((mapping.n_groups, mapping.n_groups))
     for product in products:
@@ -158,26 +161,26 @@ def _between_groups(weights: sparse.csr_array, matrix: Matrix, mapping: Mapping)
     return result
 
 
-def _scaled(weights: sparse.csr_array, factor: NDArray[np.float64]) -> sparse.csr_array:
+def _scale_rows(weights: sparse.csr_array, factor: NDArray[np.float64]) -> sparse.csr_array:
     data = weights.data * np.repeat(factor, np.diff(weights.indptr))
     return sparse.csr_array((data, weights.indices, weights.indptr), shape=weights.shape)
 
 
 def aggregated_matrix(mass_of_states: NDArray[np.float64], mapping: Mapping, matrix: Matrix) -> Matrix:
-    """Q = U P W, given mu: the best Markov approximation of the aggregated process (Corollary 1).
+    """Q = U P W, given mu: the best Markov approximation of the process of the groups (Corollary 1).
 
-    The rows of U are scaled by their own largest weight first, so that groups of vanishing mass get a valid
-    row too; a group whose masses are all zero in floating point weighs its states alike. Q is dense, unless P
-    is sparse and there are more than 2,000 groups.
+    The rows of U are divided by their largest entry before they are normalised, so that the row of a group of tiny mass
+    does not underflow; if all masses of a group are 0 in floating point, W alone weights its states. Q is dense, unless
+    P is sparse and there are more than 2,000 groups.
     """
     weights = sparse.csc_array(mapping.weights)
     mass = weights.data * mass_of_states[weights.indices]
     largest = np.maximum.reduceat(mass, weights.indptr[:-1])
     scale = np.repeat(largest, np.diff(weights.indptr))
     share = np.where(scale > 0.0, mass, weights.data) / np.where(scale > 0.0, scale, 1.0)
-    backwards = sparse.csr_array((share, weights.indices, weights.indptr), shape=weights.shape[::-1])
-    backwards = normalize_rows(backwards)
-    aggregated = _between_groups(sparse.csr_array(backwards.T), matrix, mapping)
+    within = sparse.csr_array((share, weights.indices, weights.indptr), shape=weights.shape[::-1])
+    within = normalize_rows(within)  # U
+    aggregated = _project(sparse.csr_array(within.T), matrix, mapping)
     if isinstance(aggregated, sparse.csr_array):
         return normalize_rows(aggregated)
     return np.asarray(aggregated / aggregated.sum(axis=1, keepdims=True))

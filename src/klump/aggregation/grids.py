@@ -1,9 +1,9 @@
-"""Aggregations for several numbers of groups and several betas, searched side by side."""
+"""Aggregations over a grid of numbers of groups and betas, searched in parallel."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from klump.aggregation.aggregation import Aggregation
-from klump.aggregation.many import checked_numbered_method, searched_alone
-from klump.aggregation.question import Options, answered
-from klump.arguments import check_beta, check_betas, check_groups, check_progress, check_seed
+from klump.aggregation.many import check_method_with_number, run_on_one_worker
+from klump.aggregation.question import Options, build_answer
+from klump.arguments import check_beta, check_betas, check_groups, check_progress
 from klump.chain import ChainLike, MarkovChain, as_chain
 from klump.chain.wording import counted
 from klump.errors import InvalidArgumentError
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 
 Cell = tuple[int, float]
 
-# Numbers of groups that are tried if none are named.
-_USUAL = range(2, 11)
-# Betas that are nearer to each other are the same.
-_SAME = 1e-9
+# Default numbers of groups.
+_DEFAULT_N_STATES = range(2, 11)
+# Two betas closer than this are equal: decimal fractions differ by rounding.
+_BETA_TOLERANCE = 1e-9
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -59,7 +59,7 @@ class AggregationGrid:
     betas: tuple[float, ...]
     """The betas, in the order given."""
     aggregations: tuple[Aggregation, ...] = field(repr=False)
-    """What was found, by number of groups and then beta; after Ctrl-C the first of them only."""
+    """The aggregations, by number of groups and then beta; after Ctrl-C only the first of them."""
 
     @property
     def original(self) -> MarkovChain:
@@ -73,7 +73,7 @@ class AggregationGrid:
 
     @cached_property
     def costs(self) -> NDArray[np.float64]:
-        """Cost of each aggregation at its own beta, in bits: a row for each number of groups; NaN if not run."""
+        """Cost of each aggregation at its own beta, in bits: one row per number of groups; NaN if not run."""
         return self._table(lambda answer: answer.cost)
 
     @cached_property
@@ -83,7 +83,7 @@ class AggregationGrid:
 
     @property
     def not_run(self) -> tuple[Cell, ...]:
-        """Numbers of groups and betas that Ctrl-C left no time for."""
+        """Cells, (number of groups, beta), that Ctrl-C prevented."""
         return tuple(cell for cell in _cells(self.n_states, self.betas) if cell not in self._found)
 
     @property
@@ -103,7 +103,7 @@ class AggregationGrid:
         return table
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything but the chain, ready for JSON; a cell that was not run is left out.
+        """Convert everything but the chain to types that JSON has; cells that were not run are left out.
 
         ``n_states`` is the old name of ``n_groups``, kept for one version.
         """
@@ -114,7 +114,7 @@ class AggregationGrid:
             "gamma": self.gamma,
             "method": self.aggregations[0].method,
             "seed": self.aggregations[0].random_state,
-            "cells": [_facts(answer) for answer in self],
+            "cells": [_cell_to_dict(answer) for answer in self],
             "not_run": [list(cell) for cell in self.not_run],
             "interrupted": self.interrupted,
         }
@@ -126,12 +126,12 @@ class AggregationGrid:
         save(self, path)
 
     def plot(self, path: str | PathLike[str] | None = None) -> Any:
-        """Draw the cost and the kept share against the number of groups, a line for each beta; needs matplotlib.
+        """Draw the cost and the kept share against the number of groups, one line per beta; needs matplotlib.
 
         Parameters
         ----------
         path
-            Where to save the picture; its suffix (.png, .svg, .pdf) decides on the format.
+            File to save the figure to; its suffix (.png, .svg, .pdf) sets the format.
 
         Returns
         -------
@@ -144,11 +144,11 @@ class AggregationGrid:
     def __getitem__(self, cell: tuple[int, float]) -> Aggregation:
         if not isinstance(cell, tuple) or len(cell) != 2:
             raise InvalidArgumentError(
-                f"{cell!r} is no cell of a grid",
+                f"{cell!r} is not a cell of a grid",
                 remedy=f"ask for grid[n_states, beta], like grid[{self.n_states[0]}, {self.betas[0]:g}]",
             )
         n_states, wanted = cell[0], check_beta(cell[1])
-        beta = next((beta for beta in self.betas if abs(beta - wanted) < _SAME), None)
+        beta = next((beta for beta in self.betas if abs(beta - wanted) < _BETA_TOLERANCE), None)
         if beta is None or n_states not in self.n_states:
             raise InvalidArgumentError(
                 f"n_states={n_states!r}, beta={wanted:g} is not on this grid",
@@ -169,8 +169,8 @@ class AggregationGrid:
         return len(self.aggregations)
 
     def __repr__(self) -> str:
-        groups = _listed(self.n_states)
-        betas = _listed(self.betas)
+        groups = _format_values(self.n_states)
+        betas = _format_values(self.betas)
         stopped = ", interrupted" * self.interrupted
         return (
             f"AggregationGrid({self.original.n_states:,} states, n_states={groups}, betas={betas}{stopped})"
@@ -210,8 +210,8 @@ def grid(
 ) -> AggregationGrid:
     """Aggregate a chain to several numbers of groups, at several betas.
 
-    Each cell of the grid is what :func:`klump.aggregate` finds with the same options, on its own: no cell starts
-    from another. (:func:`klump.beta_path` anneals along beta instead, :func:`klump.aggregation_tree` merges
+    Each cell of the grid is the answer of :func:`klump.aggregate` with the same options: no cell starts from
+    another. (:func:`klump.beta_path` anneals along beta instead, :func:`klump.aggregation_tree` merges
     from each number of groups to the next.)
 
     Parameters
@@ -219,21 +219,21 @@ def grid(
     chain
         A MarkovChain, a transition matrix (dense or sparse), or an object with one.
     n_states
-        The numbers of groups; 2 to 10 if left out, as far as the chain has so many states.
+        The numbers of groups; 2 to 10 if left out, at most the number of states.
     betas
         The values of beta.
     method, n_init, random_state, gamma, step, max_sweeps
         As in :func:`klump.aggregate`, for every cell.
     n_jobs
-        Cells that are searched at a time, as in joblib: threads unless ``joblib.parallel_config`` says
-        otherwise. Each takes one worker. The answer does not depend on it.
+        Cells that are searched in parallel, as in joblib: threads unless ``joblib.parallel_config`` selects another
+        backend. Each cell takes one worker. The answer does not depend on it.
     progress
-        Called with the number of finished and of all cells.
+        Called with the number of finished and of planned cells.
 
     Returns
     -------
     AggregationGrid
-        On Ctrl-C the cells that were ready, marked ``interrupted``.
+        On Ctrl-C the finished cells, marked ``interrupted``.
 
     Examples
     --------
@@ -244,33 +244,46 @@ def grid(
     [0.054, 0.052, 0.0]
     """
     chain = as_chain(chain)
-    checked_numbered_method(method)
+    check_method_with_number(method)
     wanted = tuple(dict.fromkeys(check_betas(betas)))
-    numbers = _checked_numbers(n_states, chain.n_states)
+    numbers = _check_group_counts(n_states, chain.n_states)
     check_progress(progress, "done, total")
-    options = Options(n_init, check_seed(random_state), n_jobs, step=step, max_sweeps=max_sweeps, gamma=gamma)
-    cells = _cells(numbers, wanted)
-    tasks = [options.task(chain, number, beta, method) for number, beta in cells]
-    # Facts that all cells need are found once, and travel with the chain.
+    options = Options(n_init, random_state, n_jobs, step=step, max_sweeps=max_sweeps, gamma=gamma)
+    task = options.task(chain, numbers[0], wanted[0], method)
+    # Properties that every cell needs are computed once, and pickled with the chain.
     _ = chain.stationary_distribution, chain.redundancy_rate
-    calls = [(chain, options, number, beta, method) for number, beta in cells]
-    found = _until_interrupted(tasks[0], calls, progress)
-    # The found ones come first: Ctrl-C cuts the list short.
-    answers = tuple(answered(task, each, method) for task, each in zip(tasks, found, strict=False))
+    cells = _cells(numbers, wanted)
+    found = _run_cells(task, cells, method, progress)
+    # After Ctrl-C the results are those of the first cells.
+    answers = tuple(
+        build_answer(_cell_task(task, cell), result, method)
+        for cell, result in zip(cells, found, strict=False)
+    )
     return AggregationGrid(numbers, wanted, answers)
 
 
-def _until_interrupted(
-    task: Task, calls: list[tuple[Any, ...]], progress: Callable[[int, int], None] | None
+def _cell_task(task: Task, cell: Cell) -> Task:
+    n_groups, beta = cell
+    return replace(task, n_groups=n_groups, beta=beta)
+
+
+def _run_cell(task: Task, cell: Cell, method: str) -> Found:
+    return run_on_one_worker(_cell_task(task, cell), method)
+
+
+def _run_cells(
+    task: Task, cells: list[Cell], method: str, progress: Callable[[int, int], None] | None
 ) -> list[Found]:
-    """Search cell by cell; what is ready when Ctrl-C is pressed is kept, once there is something."""
+    """Search the cells; Ctrl-C returns the finished ones, unless there are none."""
     found: list[Found] = []
+    # The task is the argument that the calls share: it is sent to a cluster once.
+    calls = [(task, cell, method) for cell in cells]
     try:
-        for result in task.run_all(searched_alone, calls):
+        for result in task.run_all(_run_cell, calls):
             found.append(result)
             if progress is not None:
-                progress(len(found), len(calls))
-            # The method answered Ctrl-C with its best until then: nobody waits for the others.
+                progress(len(found), len(cells))
+            # Ctrl-C reached the method, which returned its best map so far: the other cells do not run.
             if result.interrupted:
                 break
     except KeyboardInterrupt:
@@ -284,10 +297,10 @@ def _cells(n_states: Iterable[int], betas: Iterable[float]) -> list[Cell]:
     return [(number, beta) for number in n_states for beta in values]
 
 
-def _checked_numbers(n_states: Any, most: int) -> tuple[int, ...]:
-    """Take the numbers of groups, each once."""
+def _check_group_counts(n_states: Any, most: int) -> tuple[int, ...]:
+    """Return the distinct numbers of groups."""
     if n_states is None:
-        return tuple(number for number in _USUAL if number <= most) or (1,)
+        return tuple(number for number in _DEFAULT_N_STATES if number <= most) or (1,)
     if isinstance(n_states, str) or not isinstance(n_states, Iterable):
         raise InvalidArgumentError(
             "must be several whole numbers, like range(2, 11)", argument="n_states", value=n_states
@@ -300,7 +313,7 @@ def _checked_numbers(n_states: Any, most: int) -> tuple[int, ...]:
     return numbers
 
 
-def _facts(answer: Aggregation) -> dict[str, Any]:
+def _cell_to_dict(answer: Aggregation) -> dict[str, Any]:
     return {
         "n_groups": answer.n_states,
         "n_states": answer.n_states,
@@ -315,12 +328,12 @@ def _facts(answer: Aggregation) -> dict[str, Any]:
 
 
 def _epsilon(answer: Aggregation) -> float | None:
-    """How far a state's next group is off at most; soft maps have no such certificate."""
+    """Largest total variation between a state's and its group's next-group distribution; None for a soft map."""
     return None if answer.map.labels is None else answer.bisimulation.epsilon
 
 
-def _listed(values: tuple[Any, ...]) -> str:
-    """Write numbers, those that follow each other as a range."""
+def _format_values(values: tuple[Any, ...]) -> str:
+    """Format numbers; consecutive integers as a range."""
     first, last = values[0], values[-1]
     if len(values) > 2 and values == tuple(range(int(first), int(last) + 1)):
         return f"{first}..{last}"

@@ -1,4 +1,4 @@
-"""Liftings: chains on the original states that behave between the groups like the aggregated chain.
+"""Liftings: chains on the original states whose groups have the transition matrix of the aggregated chain.
 
 P is the transition matrix of the original chain, mu its stationary distribution, W the map and Q the transition
 matrix of the aggregated chain.
@@ -18,8 +18,8 @@ from klump.chain.rows import Matrix, row_blocks
 from klump.chain.validation import normalize_rows
 from klump.errors import InvalidArgumentError, Setting
 
-# Transitions of the largest pi-lifting: 400 MB of float64 values if it is dense, 600 MB with column indices.
-_LARGEST_LIFT = 50_000_000
+# Largest number of transitions of a pi-lifting: 400 MB of float64 values if it is dense, 600 MB with column indices.
+_MAX_LIFTED_TRANSITIONS = 50_000_000
 
 
 def stationary_lifting(
@@ -31,7 +31,7 @@ def stationary_lifting(
     between = sparse.csr_array(aggregated) if is_sparse else aggregated
     members = np.bincount(weights.indices, minlength=mapping.n_groups)
     size = int(members @ ((between > 0.0) @ members)) if is_sparse else n * n
-    if size > _LARGEST_LIFT:
+    if size > _MAX_LIFTED_TRANSITIONS:
         raise InvalidArgumentError(
             f"lifting {n} states would store {size} transitions",
             remedy=("use the aggregated chain, or lift with ", Setting("kind", "transition")),
@@ -46,7 +46,7 @@ def transition_lifting(
 
     Where (P W)[i, z] = 0, (W Q)[i, z] goes to the heaviest state of z.
     """
-    # Single precision, so that rounding does not decide between equal masses.
+    # float32, so that ties between equal masses are not broken by rounding.
     heaviest = _within_groups(mass, mapping).astype(np.float32).argmax(axis=1)
     between = sparse.csr_array(aggregated)
     blocks = (
@@ -71,7 +71,7 @@ def _lift_rows(
     ratio = reached.copy()
     ratio.data = np.asarray(wanted[row, group]) / probability
     state, following, p = information.coordinates(block)
-    # A row for each transition (i, j), an entry for each group z of j: W[j, z] (W Q)[i, z] / (P W)[i, z].
+    # One row per transition (i, j), one entry per group z of j: W[j, z] (W Q)[i, z] / (P W)[i, z].
     shares = weights[following]
     transition = np.repeat(np.arange(len(p)), np.diff(shares.indptr))
     shares.data *= np.asarray(ratio[state[transition], shares.indices])
@@ -83,7 +83,7 @@ def _lift_rows(
 
 
 def _within_groups(mass: NDArray[np.float64], mapping: Mapping) -> sparse.csr_array:
-    """U = diag(1/nu) W^T diag(mu); a group whose masses are all zero in floating point weighs its states by W."""
+    """U = diag(1/nu) W^T diag(mu); W alone weights the states of a group whose masses are all 0 in floating point."""
     weights = sparse.csr_array(mapping.weights.T)
     scaled = weights.data * mass[weights.indices]
     empty = np.maximum.reduceat(scaled, weights.indptr[:-1]) < np.finfo(float).tiny

@@ -1,4 +1,4 @@
-"""Whether the groups of a partition form a Markov chain of their own, exactly."""
+"""Ordinary lumpability of a partition."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from klump.aggregation.costs import to_groups
+from klump.aggregation.costs import next_group_distributions
 from klump.aggregation.mapping import Mapping, as_mapping
 from klump.arguments import check_number
 from klump.chain import ChainLike, as_chain
@@ -15,16 +15,15 @@ from klump.chain.rows import folder_of
 from klump.errors import InvalidArgumentError
 from klump.search import exact
 
-_MOST_GROUPS = (
-    2000  # of a mapped chain that is looked through block by block, with all pairs of groups in memory
-)
+# Groups up to which a memory-mapped chain is checked block by block: three arrays of k x k float64 or int64, 96 MB.
+_MAX_GROUPS_BY_BLOCK = 2000
 
 
 def is_lumpable(chain: ChainLike, labels: Any, tolerance: float = 1e-10) -> bool:
     """Check ordinary lumpability: all states of a group lead to each group with the same probability.
 
-    Then the groups form a Markov chain, whatever state or law the chain starts from. The chain need not be
-    irreducible. One group of all states is always lumpable, and so is every state by itself.
+    Then the groups form a Markov chain for every initial distribution. The chain need not be irreducible. The
+    partition into one group is always lumpable, and so is the partition into single states.
 
     Parameters
     ----------
@@ -33,7 +32,7 @@ def is_lumpable(chain: ChainLike, labels: Any, tolerance: float = 1e-10) -> bool
     labels
         The group of each state: numbers from 0, or names.
     tolerance
-        How far probabilities may differ that count as the same; at least 1e-11, as sums are rounded.
+        Largest difference between probabilities that count as equal; at least 1e-11, because sums are rounded.
 
     Examples
     --------
@@ -49,21 +48,25 @@ def is_lumpable(chain: ChainLike, labels: Any, tolerance: float = 1e-10) -> bool
         )
     tolerance = check_number("tolerance", tolerance, most=1.0)
     matrix = chain.transition_matrix
-    if isinstance(matrix, sparse.csr_array) and folder_of(matrix) and mapping.n_groups <= _MOST_GROUPS:
+    if (
+        isinstance(matrix, sparse.csr_array)
+        and folder_of(matrix)
+        and mapping.n_groups <= _MAX_GROUPS_BY_BLOCK
+    ):
         return _spread(matrix, mapping) <= max(tolerance, exact._LEAST_TOLERANCE)
-    # The sums of the search itself, so that what it finds passes to the last digit; it copies the chain.
+    # The same sums, in the same order, as method="exact", so that its partitions always pass; it copies the chain.
     return exact.is_lumpable(matrix, mapping.labels, tolerance)
 
 
 def _spread(matrix: sparse.csr_array, mapping: Mapping) -> float:
-    """Largest difference between states of a group in their probability of leading to some group."""
+    """Max |(P W)[i, z] - (P W)[j, z]| over groups z and states i, j of the same group."""
     k, labels = mapping.n_groups, mapping.labels
     assert labels is not None
-    least, most, seen = np.full(k * k, np.inf), np.zeros(k * k), np.zeros(k * k, dtype=np.int64)
-    for row, col, law in to_groups(matrix, mapping):
+    least, most, count = np.full(k * k, np.inf), np.zeros(k * k), np.zeros(k * k, dtype=np.int64)
+    for row, col, p in next_group_distributions(matrix, mapping):
         pair = labels[row] * np.int64(k) + col
-        np.minimum.at(least, pair, law)
-        np.maximum.at(most, pair, law)
-        np.add.at(seen, pair, 1)
-    least[seen < np.repeat(np.bincount(labels), k)] = 0.0  # some state does not lead there
+        np.minimum.at(least, pair, p)
+        np.maximum.at(most, pair, p)
+        np.add.at(count, pair, 1)
+    least[count < np.repeat(np.bincount(labels), k)] = 0.0  # some state has probability 0
     return float((most - least).max())

@@ -1,28 +1,27 @@
-"""Many searches at once: each of them takes one worker, so that together they take as many as were asked for."""
+"""Many searches in parallel, one worker per search."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from klump.aggregation.question import Options, checked_method, searched
-from klump.chain import MarkovChain
+from klump.aggregation.question import check_method, run_method
 from klump.errors import InvalidArgumentError
-from klump.search.method import Found
+from klump.search.method import Found, Task
 from klump.search.registry import METHODS, names_of
 
 
-def searched_alone(chain: MarkovChain, options: Options, n_states: int, beta: float, method: str) -> Found:
-    """Search on one worker, whatever engine runs this call; the options have been checked before."""
+def run_on_one_worker(task: Task, method: str) -> Found:
+    """Run a method on a task, with all its starts on the worker that makes this call."""
     import joblib
 
-    # Not n_jobs=1: a cluster takes no notice of that, so that each search would spread over all of it.
+    # Not n_jobs=1: joblib's Dask backend ignores it, so that each search would spread over the whole cluster.
     with joblib.parallel_config(backend="sequential"):
-        return searched(options.task(chain, n_states, beta, method), method)
+        return run_method(task, method)
 
 
-def checked_numbered_method(method: Any) -> str:
-    """Insist on a method that is told how many groups to find."""
-    if METHODS[checked_method(method)].finds_number:
+def check_method_with_number(method: Any) -> str:
+    """Return the name of a method that takes a number of groups."""
+    if METHODS[check_method(method)].finds_number:
         others = ", ".join(names_of(lambda method: not method.finds_number))
         raise InvalidArgumentError(
             "finds the number of groups itself",

@@ -1,4 +1,4 @@
-"""What a user may give as a map from states to groups, and what klump makes of it."""
+"""Maps from states to groups: validate labels or a stochastic matrix."""
 
 from __future__ import annotations
 
@@ -13,15 +13,19 @@ from scipy import sparse
 
 from klump.errors import InvalidArgumentError
 
+# Largest deviation of a row sum from 1 that counts as rounding of the input, for float64 and for narrower types.
+_ROW_SUM_TOLERANCE = 1e-8
+_ROW_SUM_TOLERANCE_FLOAT32 = 1e-5
+
 
 @dataclass(frozen=True, eq=False)
 class Mapping:
-    """A map from states to groups: a group for each state, or a law over groups for each state."""
+    """A map from states to groups: per state one group, or a distribution over groups."""
 
     weights: sparse.csr_array
     """The map W as an n x k stochastic matrix."""
     labels: NDArray[np.int32] | None
-    """The group of each state; None if the map is truly stochastic."""
+    """The group of each state; None if the map is not deterministic."""
 
     def __post_init__(self) -> None:
         for array in (self.weights.data, self.weights.indices, self.weights.indptr):
@@ -34,7 +38,7 @@ class Mapping:
 
 
 def from_labels(labels: NDArray[Any], n_groups: int) -> Mapping:
-    """Trusted labels, all groups non-empty."""
+    """Build a map from labels; trusts that they are valid and no group is empty."""
     n = len(labels)
     numbers = np.array(labels, dtype=np.int32)
     numbers.flags.writeable = False
@@ -71,7 +75,7 @@ def as_mapping(given: Any, n_states: int, *, allow_empty: bool = False) -> Mappi
 
 
 def _is_matrix(given: Any) -> bool:
-    """Whether this is a table of numbers; a list of tuples may also hold names of groups."""
+    """Whether this is a two-dimensional array of numbers; a list of tuples may also hold names of groups."""
     try:
         array = np.asarray(given)
     except ValueError:  # rows of different length
@@ -116,7 +120,7 @@ def _from_values(values: list[Hashable], *, allow_empty: bool) -> Mapping:
 
 
 def _from_names(names: list[Hashable]) -> Mapping:
-    """Group numbers follow the order in which the names appear."""
+    """Number groups in the order in which their names first appear."""
     numbers: dict[Hashable, int] = {}
     try:
         labels = [numbers.setdefault(value, len(numbers)) for value in names]
@@ -128,26 +132,31 @@ def _from_names(names: list[Hashable]) -> Mapping:
 
 
 def _from_matrix(given: Any, n_states: int) -> Mapping:
-    # A tuple of tuples would be taken for the parts of a sparse matrix.
+    # csr_array would read a tuple of tuples as (data, indices, indptr).
     table = given if sparse.issparse(given) else np.asarray(given)
-    tolerance = 1e-5 if table.dtype in (np.float32, np.float16) else 1e-8
+    tolerance = _ROW_SUM_TOLERANCE_FLOAT32 if table.dtype in (np.float32, np.float16) else _ROW_SUM_TOLERANCE
     weights = sparse.csr_array(table, dtype=np.float64, copy=True)
     weights.sum_duplicates()
     weights.eliminate_zeros()
     if weights.shape[0] != n_states:
         raise InvalidArgumentError(
-            f"the map has {weights.shape[0]} rows, but the chain has {n_states} states"
+            f"the map has {weights.shape[0]} rows, but the chain has {n_states} states",
+            remedy="pass one row for each state",
         )
     if not np.isfinite(weights.data).all() or (weights.data < 0).any():
-        raise InvalidArgumentError("the map must hold finite, non-negative probabilities")
+        raise InvalidArgumentError(
+            "the map has a negative, infinite or NaN entry", remedy="pass probabilities between 0 and 1"
+        )
     sums = np.asarray(weights.sum(axis=1)).ravel()
     worst = int(np.argmax(np.abs(sums - 1.0)))
     if abs(sums[worst] - 1.0) > tolerance:
-        raise InvalidArgumentError(f"of the map sums to {sums[worst]:.12g} instead of 1", row=worst)
+        raise InvalidArgumentError(
+            f"of the map sums to {sums[worst]:.12g} instead of 1", row=worst, remedy="normalise it"
+        )
     empty = np.flatnonzero(np.asarray(weights.sum(axis=0)).ravel() == 0)
     if empty.size:
         raise InvalidArgumentError(f"the map leaves group {empty[0]} empty", remedy="drop its column")
-    # What rounding of the input left over must not show in the costs.
+    # Normalise: rounding errors of the input must not enter the costs.
     weights.data /= np.repeat(sums, np.diff(weights.indptr))
     if weights.nnz == n_states and np.array_equal(np.diff(weights.indptr), np.ones(n_states)):
         return from_labels(weights.indices, weights.shape[1])

@@ -1,4 +1,4 @@
-"""Notes: facts that a reader should know before using an answer."""
+"""Notes: caveats of an answer."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ if TYPE_CHECKING:
 Kind = Literal["applied", "reducible", "soft", "empty", "lumping", "trivial", "interrupted"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
-# Share of the redundancy I(X1;X2) below which an answer is called nearly trivial.
-_TRIVIAL = 0.05
+# Kept share I(Y1;Y2) / I(X1;X2) below which an answer is called nearly trivial.
+_TRIVIAL_SHARE = 0.05
 
 
 class Note(str):
-    """A sentence, and what it is about: one of ``KINDS``."""
+    """A sentence, and its kind: one of ``KINDS``."""
 
     __slots__ = ("kind",)
 
     def __new__(cls, text: str, kind: Kind) -> Note:
-        """Make a sentence of some kind."""
+        """Build a note of some kind."""
         note = super().__new__(cls, text)
         note.kind = kind
         return note
@@ -38,7 +38,7 @@ class Note(str):
 
 
 def notes_on(answer: Aggregation) -> Iterator[Note]:
-    """List what was applied to the chain, what the map is, what it keeps, and whether the search ended early."""
+    """Yield the notes on an answer: changes of the chain, properties of the map, kept share, interruption."""
     chain, method = answer.original, METHODS.get(answer.method)
     for change in chain.applied:
         yield Note(change, "applied")
@@ -48,8 +48,7 @@ def notes_on(answer: Aggregation) -> Iterator[Note]:
     if answer.map.labels is None:
         shared = int((np.diff(answer.map.weights.indptr) > 1).sum())
         yield Note(
-            f"soft: {shared} of {chain.n_states} states belong to several groups; the most probable one is shown as "
-            "theirs",
+            f"soft: {shared} of {chain.n_states} states belong to several groups; labels are the most probable ones",
             "soft",
         )
     if answer.n_asked is not None and answer.n_states < answer.n_asked:
@@ -57,14 +56,14 @@ def notes_on(answer: Aggregation) -> Iterator[Note]:
         yield Note(f"{empty} of {answer.n_asked} ran empty, as allow_empty lets them", "empty")
     if method is not None and method.lumps:
         yield from _notes_on_lumping(answer)
-    elif answer.n_states > 1 and chain.is_irreducible and answer.kept < _TRIVIAL:
+    elif answer.n_states > 1 and chain.is_irreducible and answer.kept < _TRIVIAL_SHARE:
         yield Note(
-            f"nearly trivial: the groups keep only {answer.kept:.1%} of what one step tells about the next, so the "
-            f"aggregated chain is almost independent from step to step{_advice(answer, method)}",
+            f"nearly trivial: the groups keep only {answer.kept:.1%} of the mutual information between successive "
+            f"states, so successive groups are almost independent{_advice(answer, method)}",
             "trivial",
         )
     if answer.interrupted:
-        yield Note("interrupted: this is the best found until then", "interrupted")
+        yield Note("interrupted: this is the best found so far", "interrupted")
 
 
 def _notes_on_lumping(answer: Aggregation) -> Iterator[Note]:
@@ -76,7 +75,7 @@ def _notes_on_lumping(answer: Aggregation) -> Iterator[Note]:
 
 
 def _advice(answer: Aggregation, method: Method | None) -> str:
-    """What a method that minimises the cost could be asked instead."""
+    """Advice on beta and gamma, for methods that minimise the cost."""
     if method is None or not method.by_cost:
         return ""
     larger_beta = f"a larger beta than {answer.beta:g}"
@@ -85,6 +84,6 @@ def _advice(answer: Aggregation, method: Method | None) -> str:
         return f"; try {smaller_gamma}" + f" or {larger_beta}" * (answer.beta < 1)
     if answer.beta >= 1:
         return ""
-    # With gamma the cheapest soft maps are trivial, too.
+    # The cheapest soft maps are trivial for gamma > 0, too.
     small_gamma = ", or a small gamma, like 0.05" * (answer.beta < 0.5 and not method.soft)
     return f"; try {larger_beta}{small_gamma}"

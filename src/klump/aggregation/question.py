@@ -1,4 +1,4 @@
-"""Ask for an aggregation: checks the question, calls the search, wraps the answer."""
+"""Ask for an aggregation: check the arguments, run a method, build the answer."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ import numpy as np
 from scipy import sparse
 
 from klump import __version__
-from klump.aggregation.aggregation import Aggregation, AggregationPath
+from klump.aggregation.aggregation import Aggregation
 from klump.aggregation.mapping import Mapping, as_mapping, from_labels
-from klump.aggregation.numbering import heaviest_first, number_along_path
+from klump.aggregation.numbering import number_along_path, rank_by_mass
+from klump.aggregation.path import AggregationPath
 from klump.arguments import (
     check_beta,
     check_betas,
@@ -35,7 +36,7 @@ from klump.search.annealing import annealing_path, schedule
 from klump.search.method import Found, Labels, Progress, Task
 from klump.search.registry import METHODS, names_of
 
-# How far probabilities may differ that count as the same, unless somebody says otherwise.
+# Default tolerance of method="exact": largest difference between probabilities that count as equal.
 TOLERANCE = 1e-10
 
 
@@ -65,7 +66,7 @@ def aggregate(
     n_states
         The number of groups wanted; left out for a method that finds it itself.
     beta
-        What to preserve: 0 lumpability (a Markov aggregate), 1/2 predictability, 1 the information bottleneck.
+        The cost to minimise: 0 lumpability (a Markov aggregate), 1/2 predictability, 1 the information bottleneck.
     method
         ``"auto"`` (a portfolio of searches, the best answer), ``"sequential"`` (Algorithm 1), ``"annealing"``
         (Algorithm 2), ``"spectral"`` (groups cut in two along eigenvectors), ``"spectral-sign"`` (the same, only at the
@@ -78,7 +79,7 @@ def aggregate(
     random_state
         Seed. The same seed gives the same answer, whatever ``n_jobs`` and the joblib backend are.
     n_jobs
-        Parallel starts, as in joblib; threads unless ``joblib.parallel_config`` says otherwise.
+        Parallel starts, as in joblib; threads unless ``joblib.parallel_config`` selects another backend.
     gamma
         Weight of the loss of generated information, C_G = H(X2|X1) - H(Y2|X1), 0 or more: the search minimises
         C_beta + gamma C_G. Only for methods that minimise the cost: not for ``"agglomerative-relaxed"``,
@@ -90,37 +91,38 @@ def aggregate(
     step
         Step of beta in annealing.
     max_sweeps
-        Limit of sweeps for each descent of Algorithm 1.
+        Largest number of sweeps per descent of Algorithm 1.
     allow_empty
-        Let groups run empty, and start from maps with empty groups, as the paper's algorithms do; the answer may then
-        have fewer groups than asked for. Only for ``"sequential"`` and ``"annealing"``.
+        Allow groups to become empty, and initial maps with empty groups, as the paper's algorithms do; the answer may
+        then have fewer groups than requested. Only for ``"sequential"`` and ``"annealing"``.
     tolerance
-        How far probabilities of leading to a group may differ that ``"exact"`` takes for equal; 1e-10 if left out,
-        at least 1e-11. Only for ``"exact"``.
+        Largest difference between transition probabilities to a group that ``"exact"`` takes as equal; 1e-10 if left
+        out, at least 1e-11. Only for ``"exact"``.
     progress
         Called with the number of finished and of planned steps and the best cost so far.
 
     Returns
     -------
     Aggregation
-        On Ctrl-C the best found until then, marked ``interrupted``.
+        On Ctrl-C the best one found before, marked ``interrupted``.
 
     Notes
     -----
-    ``"auto"`` looks at all partitions if there are at most 100,000 (12 states in 3 groups, say). Else it runs every
-    other method that gives a deterministic map with the same seed first, so it is never costlier than they. It leaves
-    out those that would take too long: the agglomerative ones above 1,200 states, deterministic annealing where
+    ``"auto"`` enumerates all partitions if there are at most 100,000 (12 states in 3 groups, say). Otherwise it first
+    runs every other method that gives a deterministic map with the same seed, so it is never costlier than they. It
+    leaves out slow methods: the agglomerative ones above 1,200 states, deterministic annealing where
     transitions times groups exceed 2.5e6, and all of them where a sweep takes more than 4e7 logarithms (2,000 dense
     states in 10 groups, say): there it relies on its own multilevel search.
 
     ``"stochastic"`` is never costlier than ``"auto"``, and its answer is deterministic if no stochastic map is cheaper,
-    as always at beta = 1. The nearer beta is to 0, the less its groups tell: at 0 groups drawn by chance cost nothing.
+    as always at beta = 1. The nearer beta is to 0, the less information its groups keep: at beta = 0 groups drawn
+    independently of the state have cost 0.
 
     ``"exact"`` takes no ``n_states``. It splits the groups of ``initial`` until all states of a group lead to each
     group with the same probability, and no further: the groups are then a Markov chain of their own, and no other
     such partition has fewer (:func:`klump.is_lumpable`). As rows sum to 1, one group of all states is always an
     exact lumping; so without ``initial`` that is the answer, and a note says so. Pass labels that must stay apart:
-    what is observed of each state, its reward, whether it is a goal. The chain need not be irreducible; if it is
+    the observation or the reward of each state, whether it is a goal. The chain need not be irreducible; if it is
     not, there are no stationary masses and no costs, and groups are numbered by their first states.
 
     Examples
@@ -133,7 +135,7 @@ def aggregate(
     [(0, 4), (1, 3), (2,)]
     """
     chain = as_chain(chain)
-    traits = METHODS[checked_method(method)]
+    traits = METHODS[check_method(method)]
     if allow_empty and not traits.may_empty:
         raise InvalidArgumentError(
             ("is not for ", Setting("method", method)),
@@ -154,26 +156,26 @@ def aggregate(
         n_init, random_state, n_jobs, initial, step, max_sweeps, allow_empty, progress, tolerance, gamma
     )
     task = options.task(chain, n_states, check_beta(beta), method)
-    return answered(task, searched(task, method), method)
+    return build_answer(task, run_method(task, method), method)
 
 
-def searched(task: Task, method: str) -> Found:
-    """Let a method search."""
+def run_method(task: Task, method: str) -> Found:
+    """Run a method on a task, with BLAS on one thread."""
     with one_thread():
         return METHODS[method].run(task)
 
 
-def answered(task: Task, found: Found, method: str) -> Aggregation:
-    """Wrap what a method found, groups ordered by mass; empty groups, which have none, are dropped."""
-    mapping = _map_of(task, found)
-    numbers = heaviest_first(task.chain, mapping)
+def build_answer(task: Task, found: Found, method: str) -> Aggregation:
+    """Build the answer from the map that a method found: groups in order of decreasing mass, without empty ones."""
+    mapping = _found_mapping(task, found)
+    numbers = rank_by_mass(task.chain, mapping)
     if mapping.labels is None:
         order = np.argsort(numbers)
         mapping = Mapping(sparse.csr_array(mapping.weights[:, order]), None)
     else:
         labels = numbers[mapping.labels]
         mapping = from_labels(labels, int(labels.max()) + 1)
-    return _answer(task, found, method, task.beta, mapping)
+    return _build_aggregation(task, found, method, task.beta, mapping)
 
 
 def beta_path(
@@ -196,7 +198,7 @@ def beta_path(
     The parameters are those of :func:`aggregate`; ``betas`` are sorted downwards and default to the schedule of
     Algorithm 2: 1, 1 - ``step``, 1 - 2 ``step``, ..., 0. Between betas that are given the run also stops at these. If
     all betas are among them, each answer is the one that ``method="annealing"`` finds for that beta. Groups keep their
-    numbers along the path; with ``allow_empty``, those that run empty have the highest ones.
+    numbers along the path; with ``allow_empty``, groups that become empty have the highest ones.
 
     Examples
     --------
@@ -213,24 +215,19 @@ def beta_path(
     task = options.task(chain, n_states, wanted[-1], "annealing")
     with one_thread():
         path = annealing_path(task, wanted)
-    rank = heaviest_first(chain, _map_of(task, path[0]))
+    rank = rank_by_mass(chain, _found_mapping(task, path[0]))
     numbered = number_along_path([found.labels for found in path], rank)
     return AggregationPath(
         tuple(
-            _answer(task, found, "annealing", beta, from_labels(labels, int(labels.max()) + 1))
+            _build_aggregation(task, found, "annealing", beta, from_labels(labels, int(labels.max()) + 1))
             for beta, found, labels in zip(wanted, path, numbered, strict=True)
         )
     )
 
 
-# Beyond these a search would never end; they are typing errors.
-_LEAST_STEP = 1e-4
-_MOST = 1_000_000
-
-
 @dataclass(frozen=True)
 class Options:
-    """What steers a search, as the user gave it."""
+    """Options of a search, not yet validated."""
 
     n_init: Any = 20
     random_state: Any = 0
@@ -244,8 +241,8 @@ class Options:
     gamma: Any = 0.0
 
     def task(self, chain: MarkovChain, n_states: Any, beta: float, method: str) -> Task:
-        """Check everything and put it together."""
-        n_groups = _checked_groups(n_states, chain, method)
+        """Validate the options and build a task."""
+        n_groups = _check_n_states(n_states, chain, method)
         gamma = check_gamma(self.gamma)
         if gamma > 0.0 and not METHODS[method].by_cost:
             raise InvalidArgumentError(
@@ -259,51 +256,51 @@ class Options:
             chain,
             n_groups,
             beta,
-            check_count("n_init", self.n_init),
-            check_seed(self.random_state),
-            check_jobs(self.n_jobs),
-            _checked_initial(self.initial, chain, n_groups, method, allow_empty=self.allow_empty),
-            check_count("max_sweeps", self.max_sweeps),
-            check_step(self.step),
-            self.allow_empty,
-            check_number("tolerance", self.tolerance, most=1.0),
-            gamma,
-            self.progress,
+            n_init=check_count("n_init", self.n_init),
+            seed=check_seed(self.random_state),
+            n_jobs=check_jobs(self.n_jobs),
+            initial=_check_initial(self.initial, chain, n_groups, method, allow_empty=self.allow_empty),
+            max_sweeps=check_count("max_sweeps", self.max_sweeps),
+            step=check_step(self.step),
+            allow_empty=self.allow_empty,
+            tolerance=check_number("tolerance", self.tolerance, most=1.0),
+            gamma=gamma,
+            progress=self.progress,
         )
 
 
-def _map_of(task: Task, found: Found) -> Mapping:
-    """The map that was found, with the method's own numbers of groups."""
+def _found_mapping(task: Task, found: Found) -> Mapping:
+    """The map that was found, its groups numbered as by the method."""
     if found.weights is not None:
         return as_mapping(found.weights, task.chain.n_states)
     return from_labels(found.labels, max(task.n_groups, int(found.labels.max()) + 1))
 
 
-def _answer(task: Task, found: Found, method: str, beta: float, mapping: Mapping) -> Aggregation:
+def _build_aggregation(task: Task, found: Found, method: str, beta: float, mapping: Mapping) -> Aggregation:
     return Aggregation(
         task.chain,
         mapping,
-        beta,
-        method,
-        task.seed,
-        found.trace,
-        found.interrupted,
-        versions(),
-        found.record,
-        task.gamma,
-        task.n_groups if task.allow_empty else None,
+        beta=beta,
+        method=method,
+        random_state=task.seed,
+        trace=found.trace,
+        interrupted=found.interrupted,
+        made_with=versions(),
+        record=found.record,
+        gamma=task.gamma,
+        n_asked=task.n_groups if task.allow_empty else None,
     )
 
 
 @cache
 def versions() -> tuple[tuple[str, str], ...]:
-    """Versions of what results depend on."""
+    """Versions of klump and of the packages that its results depend on."""
     others = tuple((name, metadata.version(name)) for name in ("numpy", "scipy", "numba"))
     return (("klump", __version__), *others)
 
 
-def checked_method(method: Any) -> str:
-    """Insist on a method that there is."""
+def check_method(method: Any) -> str:
+    """Return the name of a registered method."""
     if not isinstance(method, str) or method not in METHODS:
         raise InvalidArgumentError(
             "is not known", argument="method", value=method, remedy=f"choose one of {', '.join(METHODS)}"
@@ -311,7 +308,7 @@ def checked_method(method: Any) -> str:
     return method
 
 
-def _checked_groups(n_states: Any, chain: MarkovChain, method: str) -> int:
+def _check_n_states(n_states: Any, chain: MarkovChain, method: str) -> int:
     if METHODS[method].finds_number:
         if n_states is not None:
             raise InvalidArgumentError(
@@ -330,7 +327,7 @@ def _checked_groups(n_states: Any, chain: MarkovChain, method: str) -> int:
     return check_groups(n_states, chain.n_states, "states of the chain")
 
 
-def _checked_initial(
+def _check_initial(
     initial: Any, chain: MarkovChain, n_groups: int, method: str, *, allow_empty: bool
 ) -> Labels | None:
     if initial is None:

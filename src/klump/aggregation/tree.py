@@ -1,4 +1,4 @@
-"""The whole way of greedy merging: aggregations to any number of groups, from one run."""
+"""Dendrograms of greedy merging: aggregations to any number of groups, from one run."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from klump.aggregation.aggregation import Aggregation
 from klump.aggregation.mapping import from_labels
-from klump.aggregation.numbering import heaviest_first
+from klump.aggregation.numbering import rank_by_mass
 from klump.aggregation.question import Options, versions
 from klump.arguments import check_beta, check_groups
 from klump.chain import ChainLike, MarkovChain, as_chain
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class AggregationTree:
-    """A dendrogram: the groups of a chain merged two by two, the cheapest merger first, down to one group.
+    """A dendrogram: groups merged in pairs, the cheapest merge first, down to one group.
 
     Made by :func:`aggregation_tree`; an answer of ``method="agglomerative"`` has it as ``answer.tree``.
 
@@ -43,13 +43,13 @@ class AggregationTree:
     beta: float
     """The beta of the costs."""
     record: Record
-    """The mergers as the search recorded them."""
+    """The merges as the search recorded them."""
     gamma: float = 0.0
     """The weight of generated information in the costs."""
 
     @property
     def is_relaxed(self) -> bool:
-        """Whether I(X1;X2) - I(X2;Y1) decided what to merge, instead of the cost at beta."""
+        """Whether merges minimise I(X1;X2) - I(X2;Y1) instead of the cost at beta."""
         return self.record.kind == "relaxed merges"
 
     @property
@@ -64,47 +64,48 @@ class AggregationTree:
 
     @cached_property
     def merges(self) -> NDArray[np.int64]:
-        """What was merged in each step: leaves are numbered from 0, the result of step i is ``n_leaves + i``."""
+        """The two nodes merged per step: leaves are numbered from 0, the result of step i is ``n_leaves + i``."""
         return np.stack([self.record.columns["first"], self.record.columns["second"]], axis=1)
 
     @property
     def merge_costs(self) -> NDArray[np.float64]:
-        """How much each merger added to the cost (to I(X1;X2) - I(X2;Y1) in a relaxed tree), in bits.
+        """Increase of the cost (of I(X1;X2) - I(X2;Y1) in a relaxed tree) per merge, in bits.
 
-        Below beta = 1/2 a merger may lower the cost.
+        Below beta = 1/2 a merge may lower the cost.
         """
         return self.record.columns["cost"]
 
     @property
     def linkage(self) -> NDArray[np.float64]:
-        """The tree as :mod:`scipy.cluster.hierarchy` has it; heights are what all mergers until then cost.
+        """Linkage matrix as in :mod:`scipy.cluster.hierarchy`; the height of a merge is the cumulative cost.
 
-        A height never falls: where a merger lowered the cost, it is that of the merger before.
+        Heights are non-decreasing: a merge that lowers the cost has the height of the previous merge.
         """
         height = np.maximum.accumulate(np.maximum(np.cumsum(self.merge_costs), 0.0))
-        leaves = self._added_up(np.ones(self.n_leaves))
+        leaves = self._sum_over_leaves(np.ones(self.n_leaves))
         return np.column_stack([self.merges, height, leaves[self.n_leaves :]])
 
     @property
     def sizes(self) -> NDArray[np.int64]:
-        """Number of states in each leaf, then in the result of each merger."""
-        return self._added_up(np.bincount(self.leaves)).astype(np.int64)
+        """Number of states per leaf, then per merged node."""
+        return self._sum_over_leaves(np.bincount(self.leaves)).astype(np.int64)
 
-    def _added_up(self, of_leaves: NDArray[Any]) -> NDArray[Any]:
-        found = np.concatenate([of_leaves, np.zeros(self.n_leaves - 1)])
+    def _sum_over_leaves(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Sum of the values of the leaves below each node."""
+        sums = np.concatenate([values, np.zeros(self.n_leaves - 1)])
         for step, pair in enumerate(self.merges):
-            found[self.n_leaves + step] = found[pair].sum()
-        return found
+            sums[self.n_leaves + step] = sums[pair].sum()
+        return sums
 
     def labels(self, n_states: int) -> NDArray[np.int32]:
-        """Group of each state when ``n_states`` groups were left, heaviest first."""
+        """Group of each state in the cut to ``n_states`` groups, the heaviest group first."""
         return self.cut(n_states).labels
 
     def cut(self, n_states: int) -> Aggregation:
-        """Give the aggregation to ``n_states`` groups."""
+        """Cut the dendrogram to ``n_states`` groups."""
         n_groups = check_groups(n_states, self.n_leaves, "leaves of the tree")
         mapping = from_labels(labels_after(self.record, n_groups), n_groups)
-        labels = heaviest_first(self.original, mapping)[mapping.labels]
+        labels = rank_by_mass(self.original, mapping)[mapping.labels]
         method = "agglomerative-relaxed" if self.is_relaxed else "agglomerative"
         return Aggregation(
             self.original,
@@ -122,9 +123,9 @@ class AggregationTree:
         Parameters
         ----------
         path
-            Where to save the picture; its suffix (.png, .svg, .pdf) decides on the format.
+            File to save the figure to; its suffix (.png, .svg, .pdf) sets the format.
         n_states
-            Give each group of this cut a colour of its own.
+            Colour the groups of this cut.
 
         Returns
         -------
@@ -161,10 +162,10 @@ def aggregation_tree(
     relaxed
         Merge by I(X1;X2) - I(X2;Y1) instead: the agglomerative information bottleneck as Geiger et al. use it.
     initial
-        Groups to begin with (labels for each state) instead of single states. Needed for chains of more than about
-        8,000 states, because a number is kept for each pair of groups.
+        Initial groups (labels for each state) instead of single states. Needed for chains of more than about 8,000
+        states, because memory is quadratic in the number of initial groups.
     progress
-        Called with the number of finished and of planned mergers and the cost so far.
+        Called with the number of finished and of planned merges and the cost so far.
 
     Examples
     --------

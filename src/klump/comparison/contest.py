@@ -15,10 +15,10 @@ from typing import Any
 from scipy.sparse import csr_array
 
 from klump import __version__
-from klump.aggregation import Aggregation, aggregate
+from klump.aggregation import Aggregation
 from klump.aggregation.mapping import from_labels
-from klump.aggregation.numbering import heaviest_first
-from klump.aggregation.question import Options, versions
+from klump.aggregation.numbering import rank_by_mass
+from klump.aggregation.question import Options, build_answer, run_method, versions
 from klump.arguments import check_beta
 from klump.chain import ChainLike, MarkovChain, as_chain
 from klump.comparison.comparison import Comparison, Row
@@ -166,17 +166,12 @@ def _own(name: str) -> Contestant:
     traits = METHODS[name]
 
     def ask(task: Task) -> Aggregation:
-        found = aggregate(
-            task.chain,
-            None if traits.finds_number else task.n_groups,
-            task.beta,
-            name,
-            n_init=task.n_init,
-            random_state=task.seed,
-            n_jobs=task.n_jobs,
+        own = replace(
+            task,
+            n_groups=1 if traits.finds_number else task.n_groups,
             gamma=task.gamma if traits.by_cost else 0.0,
         )
-        return replace(found, gamma=task.gamma)
+        return replace(build_answer(own, run_method(own, name), name), gamma=task.gamma)
 
     def search(task: Task, watch: Stopwatch) -> Aggregation:
         _rehearse(ask, task)
@@ -197,7 +192,7 @@ def _outside(name: str, tool: Tool) -> Contestant:
         with _silence(), watch.running():
             labels = tool.labels(module, task)
         mapping = from_labels(labels, int(labels.max()) + 1)
-        mapping = from_labels(heaviest_first(task.chain, mapping)[labels], mapping.n_groups)
+        mapping = from_labels(rank_by_mass(task.chain, mapping)[labels], mapping.n_groups)
         made_with = (*versions(), (tool.package, str(version)))
         return Aggregation(
             task.chain,

@@ -1,7 +1,15 @@
-"""What can be promised about an aggregated chain."""
+"""Certificates and bounds for an aggregated chain."""
 
 from klump.guarantees.bisimulation import Bisimulation, certify
-from klump.guarantees.brackets import Bracket, Guarantees, bracketed
-from klump.guarantees.monte_carlo import MonteCarlo, simulated
+from klump.guarantees.brackets import Bracket, Guarantees, compute_guarantees
+from klump.guarantees.monte_carlo import MonteCarlo, estimate_entropy_rate
 
-__all__ = ["Bisimulation", "Bracket", "Guarantees", "MonteCarlo", "bracketed", "certify", "simulated"]
+__all__ = [
+    "Bisimulation",
+    "Bracket",
+    "Guarantees",
+    "MonteCarlo",
+    "certify",
+    "compute_guarantees",
+    "estimate_entropy_rate",
+]

@@ -1,12 +1,12 @@
-"""What is lost over all times, between bounds: Y is what is seen of the chain X, Y~ the aggregated chain.
+"""Brackets of the rates that an aggregation loses: Y is the process of the groups of X, Y~ the aggregated chain.
 
-The entropy rate of Y has no formula, so everything that depends on it is bracketed. With
-D = D(Y||Y~) = H(Y2|Y1) - H(Y) (Lemma 2) the others are
+Y is a hidden Markov process: its entropy rate has no closed form, so the quantities that depend on it are bracketed.
+With D = D(Y||Y~) = H(Y2|Y1) - H(Y) (Lemma 2) the others are
 
     H(Y) = H(Y2|Y1) - D,    R(Y) = I(Y1;Y2) + D,    delta_beta = beta C_P + (1 - 2 beta) D,
 
-so that one bracket, of D, gives them all; and as it starts from 0 <= D <= C_L, delta_beta never leaves what Lemma 4
-says of it.
+so that one bracket, of D, gives them all; and as it starts from 0 <= D <= C_L, delta_beta stays within the bounds of
+Lemma 4.
 """
 
 from __future__ import annotations
@@ -20,11 +20,13 @@ from scipy import sparse
 from klump import information
 from klump.arguments import check_number
 from klump.chain import MarkovChain
-from klump.guarantees.entropy_rate import Block, blocks, observe
-from klump.guarantees.horizons import check_steps, from_divergence, one_step, over_steps
+from klump.guarantees.entropy_rate import Block, blocks, hidden_markov_process
+from klump.guarantees.horizons import check_steps, coupling_bound, one_step_variations, total_variation_bound
 from klump.parallel import one_thread
 
+# Default width of the bracket of D, in bits per step.
 TOLERANCE = 1e-6
+# Default limit of operations (logarithms and multiplications): about two seconds.
 BUDGET = 2e8
 
 Progress = Callable[[int, int], None]
@@ -32,7 +34,7 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True)
 class Bracket:
-    """Two numbers between which a third one lies that cannot be computed.
+    """A lower and an upper bound on a quantity without a closed form.
 
     Examples
     --------
@@ -56,43 +58,43 @@ class Bracket:
 
 @dataclass(frozen=True)
 class Guarantees:
-    """What is lost over all times, in bits, each number between bounds that are certain."""
+    """Rates that the aggregation loses, in bits per step, each between a proven lower and upper bound."""
 
     divergence: Bracket
-    """D(Y||Y~), the divergence rate of what is seen from the aggregated chain: how far Y is from Markov."""
+    """D(Y||Y~), the divergence rate of the groups from the aggregated chain; 0 if Y is a Markov chain."""
     entropy_rate: Bracket
-    """H(Y), the new information in each step of what is seen."""
+    """H(Y), the entropy rate of the groups."""
     redundancy_rate: Bracket
-    """R(Y) = H(Y1) - H(Y), what all the past tells of the next group."""
+    """R(Y) = H(Y1) - H(Y), the mutual information between the next group and the whole past."""
     predictability: float
-    """C_P, from which :meth:`delta` starts."""
+    """C_P, needed by :meth:`delta`."""
     block_length: int
     """Length of the longest blocks of groups that the bounds come from."""
     operations: int
-    """Work spent on them: logarithms and multiplications."""
+    """Operations spent on them: logarithms and multiplications."""
     path_variations: tuple[float, ...]
-    """Total variation between the laws of Y_0 .. Y_t and Y~_0 .. Y~_t, both stationary, for t = 0 .. block_length - 1;
-    exact but for an allowance for rounding."""
+    """Total variation between the distributions of Y_0 .. Y_t and Y~_0 .. Y~_t, both stationary, for
+    t = 0 .. block_length - 1; exact up to an added bound on the rounding error."""
     path_divergences: tuple[float, ...]
-    """Divergence of these laws in bits, at most."""
+    """Upper bounds on the divergence of these distributions, in bits."""
     mean_variation: float
     """Stationary mean of the total variation between a state's and its group's next-group distribution."""
     largest_variation: float
     """Largest total variation between a state's and its group's next-group distribution."""
 
     def horizon(self, t: int) -> float:
-        """Bound the total variation between the laws of the groups at times 0 to ``t`` of both chains, stationary.
+        """Bound the total variation between the distributions of Y_0 .. Y_t and Y~_0 .. Y~_t, both stationary.
 
-        With TV_t this total variation and KL_t the divergence of the two laws, in bits, the bound is TV_t for
-        t < block_length. For larger t, with s = block_length - 1, D the upper end of :attr:`divergence` and
-        f(x) = min(sqrt(x ln(2) / 2), sqrt(1 - 2^-x)), it is the least of
+        With TV_t this total variation and KL_t the divergence of the two distributions, in bits, the bound is TV_t for
+        t < block_length. For larger t, with s = block_length - 1, D the upper bound of :attr:`divergence` and
+        f(x) = min(sqrt(x ln(2) / 2), sqrt(1 - 2^-x)), it is the minimum of
 
             TV_s + (t - s) mean_variation,
             TV_s + f((t - s) D),
             f(KL_s + (t - s) D),
             1 - (1 - TV_s) (1 - largest_variation)^(t - s).
 
-        It never decreases with t. ``docs/guarantees.md`` has the proofs.
+        It is non-decreasing in t. ``docs/guarantees.md`` has the proofs.
 
         Examples
         --------
@@ -111,9 +113,9 @@ class Guarantees:
         start, more, divergence = self.path_variations[-1], steps - known, self.divergence.upper
         bound = min(
             start + more * self.mean_variation,
-            start + from_divergence(more * divergence),
-            from_divergence(self.path_divergences[-1] + more * divergence),
-            start + (1.0 - start) * over_steps(self.largest_variation, more),
+            start + total_variation_bound(more * divergence),
+            total_variation_bound(self.path_divergences[-1] + more * divergence),
+            start + (1.0 - start) * coupling_bound(self.largest_variation, more),
         )
         return min(1.0, max(start, bound))
 
@@ -125,7 +127,7 @@ class Guarantees:
         return Bracket(max(0.0, min(ends)), max(0.0, *ends))
 
 
-def bracketed(
+def compute_guarantees(
     chain: MarkovChain,
     weights: sparse.csr_array,
     lumpability: float,
@@ -134,7 +136,7 @@ def bracketed(
     budget: float = BUDGET,
     progress: Progress | None = None,
 ) -> Guarantees:
-    """Brackets for a map W, given C_L and C_P, from blocks that get longer until one of the limits is met.
+    """Compute brackets for a map W, given C_L and C_P, from blocks of increasing length until a limit is met.
 
     Parameters
     ----------
@@ -143,76 +145,82 @@ def bracketed(
     weights
         The map W, deterministic or stochastic.
     lumpability, predictability
-        What the map costs.
+        C_L and C_P of the map.
     tolerance
-        Stop when the bounds are at most this far apart, in bits.
+        Stop when the gap of the bracket of D(Y||Y~) is at most this, in bits per step.
     budget
-        Stop before more operations than this: logarithms and multiplications, of which about 1e8 take a second.
+        Largest number of operations: logarithms and multiplications, about 1e8 per second.
     progress
         Called with the operations done and the budget.
     """
     tolerance, budget = check_number("tolerance", tolerance), check_number("budget", budget)
-    seen = observe(chain, weights)
-    longer = blocks(seen, budget)
+    process = hidden_markov_process(chain, weights)
+    longer = blocks(process, budget)
     shortest = next(longer)
     done = [shortest]
-    kept = information.mutual_information(seen.pairs)
-    found = _from_single_steps(chain, weights, shortest, lumpability, kept)
+    kept = information.mutual_information(process.group_joint)
+    divergence = _initial_bracket(chain, weights, shortest, lumpability, kept)
     with one_thread():
-        while found.gap > tolerance and (block := next(longer, None)) is not None:
+        while divergence.gap > tolerance and (block := next(longer, None)) is not None:
             done.append(block)
-            found = _tightened(found, shortest, block, lumpability)
+            divergence = _tighten(divergence, shortest, block, lumpability)
             if progress is not None:
                 progress(block.operations, int(budget))
-    step = shortest.upper
-    most = max(kept, min(kept + found.upper, chain.redundancy_rate))
+    one_step_entropy = shortest.upper  # H(Y2|Y1)
+    # R(Y) <= R(X) by data processing.
+    redundancy = max(kept, min(kept + divergence.upper, chain.redundancy_rate))
+    mean_variation, largest_variation = one_step_variations(process)
     return Guarantees(
-        found,
-        Bracket(max(0.0, step - found.upper), max(0.0, step - found.lower)),
-        Bracket(min(kept + found.lower, most), most),
-        predictability,
-        done[-1].length,
-        done[-1].operations,
-        _path_variations(done),
-        _path_divergences(done, found.upper),
-        *one_step(seen),
+        divergence=divergence,
+        entropy_rate=Bracket(
+            max(0.0, one_step_entropy - divergence.upper), max(0.0, one_step_entropy - divergence.lower)
+        ),
+        redundancy_rate=Bracket(min(kept + divergence.lower, redundancy), redundancy),
+        predictability=predictability,
+        block_length=done[-1].length,
+        operations=done[-1].operations,
+        path_variations=_path_variations(done),
+        path_divergences=_path_divergences(done, divergence.upper),
+        mean_variation=mean_variation,
+        largest_variation=largest_variation,
     )
 
 
-def _path_variations(found: list[Block]) -> tuple[float, ...]:
-    """Total variation of path laws for t = 0, 1, 2, ...; it is 0 for one and two letters, and never decreases."""
-    allowed = [min(1.0, block.total_variation + block.rounding) for block in found[1:]]
-    return (0.0, *itertools.accumulate([0.0, *allowed], max))
+def _path_variations(done: list[Block]) -> tuple[float, ...]:
+    """TV_t for t = 0, 1, 2, ...: TV_0 = TV_1 = 0, and it is non-decreasing in t."""
+    upper_bounds = [min(1.0, block.total_variation + block.rounding) for block in done[1:]]
+    return (0.0, *itertools.accumulate([0.0, *upper_bounds], max))
 
 
-def _path_divergences(found: list[Block], most: float) -> tuple[float, ...]:
-    """Divergence of path laws for t = 0, 1, 2, ...: the sum of H(Y2|Y1) - H(Y_m+1|Y_1 .. Y_m) for m = 1 .. t.
+def _path_divergences(done: list[Block], largest_term: float) -> tuple[float, ...]:
+    """KL_t for t = 0, 1, 2, ...: the sum of H(Y2|Y1) - H(Y_m+1|Y_1 .. Y_m) over m = 1 .. t.
 
-    No term is larger than D(Y||Y~), hence than ``most``.
+    No term is larger than D(Y||Y~), hence than its upper bound ``largest_term``.
     """
-    step = found[0].upper
-    terms = [min(max(0.0, step - block.upper + block.rounding), most) for block in found[1:]]
+    one_step_entropy = done[0].upper
+    terms = [
+        min(max(0.0, one_step_entropy - block.upper + block.rounding), largest_term) for block in done[1:]
+    ]
     return (0.0, *itertools.accumulate([0.0, *terms]))
 
 
-def _from_single_steps(
+def _initial_bracket(
     chain: MarkovChain, weights: sparse.csr_array, shortest: Block, lumpability: float, kept: float
 ) -> Bracket:
-    """Bracket of D before any longer block.
+    """Bracket D from blocks of length 2.
 
-    D is at most C_L; and as the entropy rate is the same backwards in time, also at most the C_L of the
-    reversed chain, I(Y1;X2) - I(Y1;Y2), which is why Lemma 3 holds. A deterministic map makes no information, so
-    that H(Y) <= H(X).
+    Upper bound: D <= C_L, and D <= I(Y1;X2) - I(Y1;Y2), the C_L of the time-reversed chain, because Y and its time
+    reversal have the same entropy rate (Lemma 3). Lower bound: H(Y) <= H(X) if the map is deterministic.
     """
-    backwards = information.mutual_information(chain.joint.T @ weights) - kept
-    upper = max(0.0, min(lumpability, backwards + shortest.rounding))
+    reversed_lumpability = information.mutual_information(chain.joint.T @ weights) - kept
+    upper = max(0.0, min(lumpability, reversed_lumpability + shortest.rounding))
     deterministic = weights.nnz == chain.n_states
     lower = shortest.upper - chain.entropy_rate - shortest.rounding if deterministic else 0.0
     return Bracket(min(max(0.0, lower), upper), upper)
 
 
-def _tightened(found: Bracket, shortest: Block, block: Block, lumpability: float) -> Bracket:
-    """Bracket of D, made tighter by longer blocks; bounds are moved apart by what rounding may have done."""
-    lower = max(found.lower, shortest.upper - block.upper - block.rounding)
-    upper = min(found.upper, lumpability - (block.lower - shortest.lower) + block.rounding)
+def _tighten(divergence: Bracket, shortest: Block, block: Block, lumpability: float) -> Bracket:
+    """Tighten the bracket of D by a longer block; each bound is widened by the bound on its rounding error."""
+    lower = max(divergence.lower, shortest.upper - block.upper - block.rounding)
+    upper = min(divergence.upper, lumpability - (block.lower - shortest.lower) + block.rounding)
     return Bracket(min(lower, upper), max(lower, upper))

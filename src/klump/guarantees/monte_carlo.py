@@ -1,4 +1,4 @@
-"""The entropy rate of what is seen of a chain through a map, by simulation."""
+"""Monte Carlo estimate of the entropy rate of a hidden Markov process."""
 
 from __future__ import annotations
 
@@ -17,31 +17,37 @@ from klump.parallel import one_thread
 Array = NDArray[np.float64]
 Progress = Callable[[int, int], None]
 
-# Unless the user says how many, as many replicas and steps as this number of operations allows, between limits. An
-# operation is a multiplication by a sparse matrix, or as many by a full one as take as long; some more go into
-# every state.
-_OPERATIONS, _PER_OPERATION, _PER_STATE = 1e9, 16, 8
-_REPLICAS, _STEPS = (16, 64), (20, 1000)
-_LEAST_BURN_IN = 10
+# Default budget in operations (multiplications by an entry of a sparse matrix): a few seconds.
+_BUDGET = 1e9
+# Dense multiplications that take as long as one operation.
+_DENSE_MULTIPLICATIONS_PER_OPERATION = 16
+# Operations per state and step besides the matrix product: Bayes' rule and normalisation.
+_OPERATIONS_PER_STATE = 8
+# Smallest and largest default number of replicas.
+_REPLICAS = (16, 64)
+# Smallest and largest default number of steps per replica.
+_STEPS = (20, 1000)
+# Smallest default burn-in, in steps.
+_MIN_BURN_IN = 10
 
 
 @dataclass(frozen=True)
 class MonteCarlo:
-    """An estimate of the entropy rate H(Y) of what is seen, in bits."""
+    """An estimate of the entropy rate H(Y) of the groups, in bits per step."""
 
     entropy_rate: float
     """The estimate."""
     standard_error: float
-    """Its standard error, from replicas that are independent of each other."""
+    """Standard error of the estimate, from independent replicas."""
     bias: float
-    """What it may be off by besides, because the replicas have not quite forgotten their start."""
+    """Bound on the bias that the initial state leaves in the estimate, itself estimated."""
     n_replicas: int
-    """How many independent runs were made."""
+    """Number of independent replicas."""
     n_steps: int
-    """How many steps of each were averaged."""
+    """Number of steps per replica that were averaged."""
 
 
-def simulated(
+def estimate_entropy_rate(
     chain: MarkovChain,
     weights: sparse.csr_array,
     n_replicas: int | None = None,
@@ -50,18 +56,18 @@ def simulated(
     random_state: int = 0,
     progress: Progress | None = None,
 ) -> MonteCarlo:
-    """Estimate the entropy rate of what is seen of a chain through the map W.
+    """Estimate the entropy rate of the hidden Markov process of a chain and a map W.
 
-    No state is ever drawn but the first: a run draws the next group from its law given all groups so far, which the
-    filter (the law of the state given these) predicts, and averages the entropies of these laws. Each run is
-    filtered twice, with and without knowledge of its first state. The expected entropies of the two lie on either
-    side of the entropy rate: they are H(Y_t|Y_1 .. Y_t-1, X_1) and H(Y_t|Y_1 .. Y_t-1). The estimate is the
-    mean of the two, so that half of their distance is what the start may have left in it.
+    A replica draws Y_t from its predictive distribution P(Y_t | Y_1 .. Y_t-1), which the forward filter
+    P(X_t | Y_1 .. Y_t-1) gives, and averages the entropies of these distributions; only X_1 is drawn among the states.
+    Each replica runs two filters, with and without knowledge of X_1. Their expected entropies are lower and upper
+    bounds on the entropy rate, H(Y_t | Y_1 .. Y_t-1, X_1) and H(Y_t | Y_1 .. Y_t-1). The estimate is their mean; half
+    of their difference bounds the bias.
 
-    Half of the runs start in a state drawn from the stationary distribution, half in any state alike, and all are
-    weighted for it: else a part of the chain that is rarely left and rarely entered may be missed by all of them,
-    and the standard error would know nothing of it. It still knows nothing of what happens less than once in all
-    steps of all runs; the brackets do.
+    X_1 is drawn from the mixture of the stationary and the uniform distribution, with importance weights: otherwise all
+    replicas could miss a part of the chain that is rarely left and rarely entered, without an effect on the standard
+    error. Events that happen less than once in all steps of all replicas remain invisible to it; the brackets include
+    them.
 
     Parameters
     ----------
@@ -70,93 +76,93 @@ def simulated(
     weights
         The map W, deterministic or stochastic.
     n_replicas
-        Independent runs, at least 2; if left out 64, or less for very large chains.
+        Independent replicas, at least 2; if left out 64, or fewer for very large chains.
     n_steps
-        Steps that are averaged in each; if left out 1000, or less for large chains.
+        Steps per replica that are averaged; if left out 1000, or fewer for large chains.
     burn_in
-        Steps before these; if left out a quarter as many, but at least 10.
+        Steps per replica before these; if left out ``n_steps // 4``, but at least 10.
     random_state
         Seed.
     progress
-        Called with the number of steps done and of all steps.
+        Called with the number of finished and of planned steps.
 
     Examples
     --------
     >>> chain = MarkovChain([[0.4, 0.3, 0.3], [0.25, 0.3, 0.45], [0.15, 0.425, 0.425]])
-    >>> estimate = simulated(chain, sparse.csr_array([[1, 0], [0, 1], [0, 1.0]]), n_steps=100)
+    >>> estimate = estimate_entropy_rate(chain, sparse.csr_array([[1, 0], [0, 1], [0, 1.0]]), n_steps=100)
     >>> abs(estimate.entropy_rate - 0.7781) < 4 * estimate.standard_error < 0.02
     True
     """
-    replicas, steps = _affordable(chain)
+    replicas, steps = _affordable_size(chain)
     replicas = replicas if n_replicas is None else check_count("n_replicas", n_replicas, least=2, most=None)
     steps = steps if n_steps is None else check_count("n_steps", n_steps, least=1, most=None)
-    skipped = (
-        max(_LEAST_BURN_IN, steps // 4)
+    discarded = (
+        max(_MIN_BURN_IN, steps // 4)
         if burn_in is None
         else check_count("burn_in", burn_in, least=0, most=None)
     )
     rng = np.random.default_rng(random_state)
-    backwards = sparse.csr_array(chain.transition_matrix.T) if chain.is_sparse else chain.transition_matrix.T
+    transposed = sparse.csr_array(chain.transition_matrix.T) if chain.is_sparse else chain.transition_matrix.T
     by_group, by_state = sparse.csc_array(weights), sparse.csr_array(weights.T)
-    beliefs, weight = _at_the_start(chain.stationary_distribution, replicas, rng)
+    filters, weight = _initial_filters(chain.stationary_distribution, replicas, rng)
     entropies = np.zeros(2 * replicas)
     with one_thread():
-        for step in range(skipped + steps):
-            laws = by_state @ beliefs
-            laws /= laws.sum(axis=0)
-            if step >= skipped:
-                entropies -= information.xlog2x(laws).sum(axis=0)
-            groups = _drawn(laws[:, :replicas], rng.random(replicas))
-            probability = laws[np.tile(groups, 2), np.arange(2 * replicas)]
-            beliefs = backwards @ _given(beliefs, by_group[:, groups].toarray(), probability)
+        for step in range(discarded + steps):
+            predictive = by_state @ filters
+            predictive /= predictive.sum(axis=0)
+            if step >= discarded:
+                entropies -= information.xlog2x(predictive).sum(axis=0)
+            groups = _draw_from_columns(predictive[:, :replicas], rng.random(replicas))
+            probability = predictive[np.tile(groups, 2), np.arange(2 * replicas)]
+            filters = transposed @ _condition(filters, by_group[:, groups].toarray(), probability)
             if progress is not None:
-                progress(step + 1, skipped + steps)
-    knowing, ignorant = (np.maximum(entropies, 0.0) / steps).reshape(2, replicas)
-    estimates = (knowing + ignorant) / 2.0
+                progress(step + 1, discarded + steps)
+    lower, upper = (np.maximum(entropies, 0.0) / steps).reshape(2, replicas)
+    estimates = (lower + upper) / 2.0
     mean = weight @ estimates
     variance = np.sum((weight * (estimates - mean)) ** 2) * replicas / (replicas - 1)
-    bias = abs(weight @ (ignorant - knowing)) / 2.0
+    bias = abs(weight @ (upper - lower)) / 2.0
     return MonteCarlo(float(mean), float(np.sqrt(variance)), float(bias), replicas, steps)
 
 
-def _affordable(chain: MarkovChain) -> tuple[int, int]:
-    """Replicas, and steps of each, that take a few seconds at most."""
+def _affordable_size(chain: MarkovChain) -> tuple[int, int]:
+    """Default numbers of replicas and of steps per replica, within the budget."""
     n = chain.n_states
-    products = chain.n_transitions if chain.is_sparse else n * n / _PER_OPERATION
-    in_all = _OPERATIONS / (2 * (products + _PER_STATE * n))
-    replicas = np.clip(in_all / _STEPS[0], *_REPLICAS)
-    return int(replicas), int(np.clip(in_all / replicas, *_STEPS))
+    products = chain.n_transitions if chain.is_sparse else n * n / _DENSE_MULTIPLICATIONS_PER_OPERATION
+    total_steps = _BUDGET / (2 * (products + _OPERATIONS_PER_STATE * n))
+    replicas = np.clip(total_steps / _STEPS[0], *_REPLICAS)
+    return int(replicas), int(np.clip(total_steps / replicas, *_STEPS))
 
 
-def _at_the_start(mu: Array, n_replicas: int, rng: np.random.Generator) -> tuple[Array, Array]:
-    """Laws of the first state, one in each column, and the weights of the replicas.
+def _initial_filters(mu: Array, n_replicas: int, rng: np.random.Generator) -> tuple[Array, Array]:
+    """Initial filters, one per column, and the normalised importance weights of the replicas.
 
-    First those of the replicas that know their first state, then those of the same that do not.
+    The first ``n_replicas`` columns know X_1, the other ``n_replicas`` have its stationary distribution.
     """
     proposal = (mu + 1.0 / mu.size) / 2.0
-    first = _drawn(np.tile(proposal[:, None], n_replicas), rng.random(n_replicas))
-    beliefs = np.zeros((mu.size, 2 * n_replicas))
-    beliefs[first, np.arange(n_replicas)] = 1.0
-    beliefs[:, n_replicas:] = mu[:, None]
+    first = _draw_from_columns(np.tile(proposal[:, None], n_replicas), rng.random(n_replicas))
+    filters = np.zeros((mu.size, 2 * n_replicas))
+    filters[first, np.arange(n_replicas)] = 1.0
+    filters[:, n_replicas:] = mu[:, None]
     weight = mu[first] / proposal[first]
-    return beliefs, weight / weight.sum()
+    return filters, weight / weight.sum()
 
 
-def _drawn(laws: Array, uniform: Array) -> NDArray[np.intp]:
-    """Draw from the law in each column; never what has probability zero."""
-    reached = np.cumsum(laws, axis=0)
-    drawn = np.sum(reached <= uniform * reached[-1], axis=0)
-    # Rounding could lead past the last that is possible.
-    return np.minimum(drawn, np.sum(reached < reached[-1], axis=0))
+def _draw_from_columns(distributions: Array, uniform: Array) -> NDArray[np.intp]:
+    """Draw from the distribution in each column by inversion; never an outcome of probability 0."""
+    cumulative = np.cumsum(distributions, axis=0)
+    drawn = np.sum(cumulative <= uniform * cumulative[-1], axis=0)
+    # uniform * cumulative[-1] may round up to cumulative[-1]: cap at the last outcome of positive probability.
+    return np.minimum(drawn, np.sum(cumulative < cumulative[-1], axis=0))
 
 
-def _given(beliefs: Array, likelihood: Array, probability: Array) -> Array:
-    """Laws of the states given what was seen of them, and how probable it was; for both filters of each replica."""
+def _condition(filters: Array, likelihood: Array, probability: Array) -> Array:
+    """Condition both filters of each replica on the group drawn (Bayes' rule), given its predictive probability."""
     n, replicas = likelihood.shape
-    posterior = beliefs.reshape(n, 2, replicas) * likelihood[:, None, :]
-    # What is seen may be so rare for one who knows nothing that nothing is left of it in floating point.
+    posterior = filters.reshape(n, 2, replicas) * likelihood[:, None, :]
+    # The predictive probability of the filter without X_1 may underflow to 0: it then takes the other posterior.
     lost = probability[replicas:] == 0.0
     posterior[:, 1, lost] = posterior[:, 0, lost]
-    knowing, ignorant = probability.reshape(2, replicas)
-    posterior /= np.stack([knowing, np.where(lost, knowing, ignorant)])
+    with_state, without_state = probability.reshape(2, replicas)
+    posterior /= np.stack([with_state, np.where(lost, with_state, without_state)])
     return posterior.reshape(n, 2 * replicas)

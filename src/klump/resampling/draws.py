@@ -1,10 +1,11 @@
-"""Chains that could have left the same counts behind.
+"""Draw transition matrices from their posterior distribution given counts.
 
-Each row of the transition matrix is drawn from a Dirichlet law with the row's counts (and perhaps a prior) as its
-parameters: the Bayesian bootstrap. Its mean is the estimate itself. Every transition that was seen keeps a positive
-probability, so that a chain that holds together still does in every draw; and none that was not seen gets one.
+Each row is drawn from a Dirichlet distribution whose parameters are the counts of the row plus a prior: the Bayesian
+bootstrap if the prior is 0. The mean is the estimated row. Observed transitions keep a positive probability and others
+keep 0, so that samples of an irreducible chain are irreducible.
 
-If it is known which transitions were seen together, in a sequence say, the pieces are weighed anew instead.
+If the transitions come in pieces that are not independent within, such as sequences, the counts of each piece are
+multiplied by an independent standard exponential weight instead.
 """
 
 from __future__ import annotations
@@ -23,66 +24,73 @@ from klump.chain.validation import square_matrix
 from klump.errors import InvalidArgumentError
 from klump.resampling.sequences import SequenceCounts
 
-# Keeps draws apart from what a search draws with the same seed.
-_KEY = 101
-# Less than this of an observation says nothing; it is a mistake in the units.
-_LEAST_COUNT = 1e-6
-# In proportion to the largest of its row: a transition that was seen is never impossible.
-_LEAST_WEIGHT = 1e-300
+# Spawn key of the draws, different from those of the searches with the same seed.
+_DRAWS_KEY = 101
+# Smallest positive count, in observations: a smaller one is in the wrong unit.
+_MIN_COUNT = 1e-6
+# Smallest gamma variate of an observed transition relative to the largest of its row; a normal float64.
+_MIN_RELATIVE_WEIGHT = 1e-300
+# Row sums this close to 1 are those of probabilities.
+_ROW_SUM_TOLERANCE = 1e-8
 
 
 @dataclass(frozen=True, eq=False)
 class Draws:
-    """The counts of an irreducible chain, ready to draw from, and nothing else: it may be sent to another process."""
+    """The posterior distribution of an irreducible chain; small enough to be pickled for other processes."""
 
     counts: sparse.csr_array
-    """What was counted, and the prior where something was."""
+    """Counts of the observed transitions, plus the prior."""
     is_sparse: bool
-    """Whether chains are to be stored sparse."""
+    """Whether drawn chains are stored as sparse matrices."""
     seed: int
     prior: float = 0.0
-    """What was added to each count."""
+    """The prior that was added to each positive count."""
     by_piece: sparse.csr_array | None = None
-    """How often each piece of the data has each transition, if pieces are weighed."""
+    """Counts per piece of the data (row) and observed transition (column), if pieces are resampled."""
 
     def chain(self, number: int) -> MarkovChain:
-        """Draw a chain; it depends on the seed and the number alone."""
-        rng = np.random.default_rng([self.seed, _KEY, number])
-        weights = self._of_transitions(rng) if self.by_piece is None else self._of_pieces(rng, self.by_piece)
+        """Draw a chain; it depends only on the seed and the number."""
+        rng = np.random.default_rng([self.seed, _DRAWS_KEY, number])
+        weights = (
+            self._draw_gamma(rng) if self.by_piece is None else self._draw_piece_weights(rng, self.by_piece)
+        )
         counts = self.counts
         drawn = sparse.csr_array((weights, counts.indices, counts.indptr), shape=counts.shape)
         return MarkovChain(drawn if self.is_sparse else drawn.toarray(), normalize=True)
 
-    def _of_transitions(self, rng: np.random.Generator) -> NDArray[np.float64]:
-        """Gamma variates, which become Dirichlet ones when rows are divided by their sums."""
+    def _draw_gamma(self, rng: np.random.Generator) -> NDArray[np.float64]:
+        """Gamma variates, one per transition: Dirichlet distributed after normalisation of the rows."""
         counts = self.counts
-        # A gamma variate is one of shape + 1 times a power of a uniform one: as logarithms none of them vanishes.
+        # Gamma(a) = Gamma(a + 1) U^(1/a) with U uniform: its logarithm does not underflow for small a.
         logarithm = np.log(rng.standard_gamma(counts.data + 1.0))
         logarithm -= rng.standard_exponential(counts.nnz) / counts.data
         largest = np.maximum.reduceat(logarithm, counts.indptr[:-1])
         logarithm -= np.repeat(largest, np.diff(counts.indptr))
-        return np.maximum(np.exp(logarithm), _LEAST_WEIGHT)
+        return np.maximum(np.exp(logarithm), _MIN_RELATIVE_WEIGHT)
 
-    def _of_pieces(self, rng: np.random.Generator, by_piece: sparse.csr_array) -> NDArray[np.float64]:
+    def _draw_piece_weights(
+        self, rng: np.random.Generator, by_piece: sparse.csr_array
+    ) -> NDArray[np.float64]:
+        """Counts in which each piece has an independent standard exponential weight."""
         weights = np.maximum(rng.standard_exponential(by_piece.shape[0]), np.finfo(float).tiny)
         return np.asarray(weights @ by_piece) + self.prior
 
 
-def counted_chain(
+def estimate_chain(
     counts: Any,
     states: Iterable[Hashable] | None,
     prior: Any,
     restrict: Literal["largest"] | None,
     seed: int,
 ) -> tuple[MarkovChain, Draws]:
-    """Estimate a chain from counts, and prepare to draw others; counts are checked here."""
+    """Estimate a chain from counts, which are validated, and return its posterior distribution, too."""
     by_piece = None
     if isinstance(counts, SequenceCounts):
         states, by_piece = counts.states if states is None else states, counts.by_piece
-    counts = getattr(counts, "count_matrix", counts)  # as deeptime's models have them
+    counts = getattr(counts, "count_matrix", counts)  # of a deeptime model
     if hasattr(counts, "transition_matrix"):
         raise InvalidArgumentError(
-            "is a chain, which no longer knows how much data it came from",
+            "is a chain, which does not have the numbers of observed transitions",
             argument="counts",
             remedy="pass the matrix of counts",
         )
@@ -90,40 +98,39 @@ def counted_chain(
         states = MarkovChain.from_counts(counts).states
     table, _ = square_matrix(counts.to_numpy() if hasattr(counts, "to_numpy") else counts, "count matrix")
     is_sparse = bool(sparse.issparse(table))
-    seen = sparse.csr_array(table)
-    _refuse_probabilities(seen)
+    observed = sparse.csr_array(table)
+    _check_scale_of_counts(observed)
     prior = check_number("prior", prior)
-    seen.data += prior
-    chain = MarkovChain.from_counts(seen if is_sparse else seen.toarray(), states, restrict=restrict)
-    _ = chain.stationary_distribution  # says what to do if there is none
-    if chain.n_states < seen.shape[0]:
-        seen, by_piece = _restricted(seen, by_piece, chain.original_index)
-    return chain, Draws(seen, is_sparse, seed, prior, by_piece)
+    observed.data += prior
+    chain = MarkovChain.from_counts(observed if is_sparse else observed.toarray(), states, restrict=restrict)
+    _ = chain.stationary_distribution  # raises if the chain is reducible
+    if chain.n_states < observed.shape[0]:
+        observed, by_piece = _restrict_to_class(observed, by_piece, chain.original_index)
+    return chain, Draws(observed, is_sparse, seed, prior, by_piece)
 
 
-def _restricted(
-    seen: sparse.csr_array, by_piece: sparse.csr_array | None, kept: NDArray[np.intp]
+def _restrict_to_class(
+    observed: sparse.csr_array, by_piece: sparse.csr_array | None, kept: NDArray[np.intp]
 ) -> tuple[sparse.csr_array, sparse.csr_array | None]:
-    """Keep a closed class: no transition leads out of it, so nothing that was counted in its rows is lost."""
+    """Restrict counts to a closed class; its rows have no counts outside of it."""
     if by_piece is not None:
-        inside = np.isin(np.arange(seen.shape[0]), kept)
-        by_piece = sparse.csr_array(by_piece[:, np.repeat(inside, np.diff(seen.indptr))])
-    return sparse.csr_array(seen[kept][:, kept]), by_piece
+        inside = np.isin(np.arange(observed.shape[0]), kept)
+        by_piece = sparse.csr_array(by_piece[:, np.repeat(inside, np.diff(observed.indptr))])
+    return sparse.csr_array(observed[kept][:, kept]), by_piece
 
 
-def _refuse_probabilities(seen: sparse.csr_array) -> None:
-    values = seen.data
-    if values.size and values.min() < _LEAST_COUNT:
+def _check_scale_of_counts(observed: sparse.csr_array) -> None:
+    values = observed.data
+    if values.size and values.min() < _MIN_COUNT:
         raise InvalidArgumentError(
-            f"holds {values.min():g}, less than {_LEAST_COUNT:g} of an observation",
+            f"holds {values.min():g}, less than {_MIN_COUNT:g} of an observation",
             argument="counts",
             remedy="pass numbers of transitions",
         )
-    sums = np.asarray(seen.sum(axis=1)).ravel()
-    if np.abs(sums - 1.0).max() < 1e-8 and not np.array_equal(values, np.floor(values)):
+    sums = np.asarray(observed.sum(axis=1)).ravel()
+    if np.abs(sums - 1.0).max() < _ROW_SUM_TOLERANCE and not np.array_equal(values, np.floor(values)):
         raise InvalidArgumentError(
-            "looks like probabilities: every row sums to 1, and how sure they are depends on how often each state was "
-            "seen",
+            "looks like probabilities: every row sums to 1, and intervals need the numbers of observations",
             argument="counts",
             remedy="pass the numbers of transitions",
         )

@@ -1,4 +1,4 @@
-"""How sure the aggregated chain is for given groups."""
+"""Posterior distribution of the aggregated chain of given groups, and its credible intervals."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from klump.errors import InvalidArgumentError
 
 
 class Interval(NamedTuple):
-    """The ends of an interval: numbers, or arrays with a number for each entry."""
+    """Lower and upper bound of an interval: numbers, or arrays of one interval per entry."""
 
     lower: Any
     upper: Any
@@ -23,7 +23,7 @@ class Interval(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Posterior:
-    """What given groups look like in chains that could have left the same counts behind; see :func:`klump.posterior`.
+    """Posterior samples of the aggregated chain of given groups; see :func:`klump.posterior`.
 
     Examples
     --------
@@ -39,17 +39,17 @@ class Posterior:
     """
 
     estimate: Aggregation
-    """The groups on the chain that the counts suggest."""
+    """The groups on the estimated chain."""
     transition_matrices: NDArray[np.float64]
-    """The aggregated chain of each sample, (samples, groups, groups)."""
+    """Transition matrix of the aggregated chain per sample, (samples, groups, groups)."""
     masses: NDArray[np.float64]
-    """The stationary mass of each group in each sample, (samples, groups)."""
+    """Stationary distribution of the groups per sample, (samples, groups)."""
     sampled_costs: tuple[Costs, ...]
-    """What the groups cost in each sample."""
+    """Costs of the groups per sample."""
     random_state: int
     """The seed of the samples."""
     interrupted: bool = False
-    """Whether Ctrl-C left fewer samples than were asked for."""
+    """Whether Ctrl-C left fewer samples than requested."""
 
     def __post_init__(self) -> None:
         for array in (self.transition_matrices, self.masses):
@@ -73,7 +73,7 @@ class Posterior:
     def transition_matrix_interval(self, level: float = 0.95) -> Interval:
         """Credible interval of each entry of the aggregated chain's transition matrix.
 
-        Each entry lies in its interval with that probability, given the counts; all at once they do with less.
+        The intervals are marginal, not simultaneous: each contains its entry with that posterior probability.
         """
         return interval(self.transition_matrices, level)
 
@@ -82,16 +82,16 @@ class Posterior:
         return interval(self.masses, level)
 
     def cost_interval(self, level: float = 0.95) -> Interval:
-        """Interval of the cost of the groups, at the estimate's beta and gamma.
+        """Reflected (basic bootstrap) interval of the cost of the groups, at the estimate's beta and gamma.
 
-        Noise looks like structure that the groups miss: the estimate lies above the truth, and the samples lie above
-        the estimate by about as much. So the samples are reflected at the estimate.
+        Sampling noise biases costs upwards: the estimate lies above the true cost, and the samples lie above the
+        estimate by about the same amount. Reflecting their quantiles at the estimate cancels both.
         """
-        return reflected(self.costs, self.estimate.cost, level, 0.0, np.inf)
+        return reflected_interval(self.costs, self.estimate.cost, level, 0.0, np.inf)
 
     def kept_interval(self, level: float = 0.95) -> Interval:
-        """Interval of the share that the groups keep; reflected as in :meth:`cost_interval`."""
-        return reflected(self.kept, self.estimate.kept, level, 0.0, 1.0)
+        """Reflected (basic bootstrap) interval of the share that the groups keep, as :meth:`cost_interval`."""
+        return reflected_interval(self.kept, self.estimate.kept, level, 0.0, 1.0)
 
     def __repr__(self) -> str:
         return (
@@ -103,21 +103,23 @@ class Posterior:
 
 
 def interval(samples: NDArray[np.float64], level: Any) -> Interval:
-    """Cut off as many samples on both sides, so that one more sample would lie inside with that probability."""
+    """Equal-tailed interval between quantiles that contains one more sample with probability ``level``."""
     if not isinstance(level, int | float | np.floating) or not 0.0 < level < 1.0:
-        raise InvalidArgumentError("must lie between 0 and 1, like 0.95", argument="level", value=level)
+        raise InvalidArgumentError(
+            "must lie between 0 and 1", argument="level", value=level, remedy="pass 0.95, for example"
+        )
     ends = [0.5 - level / 2.0, 0.5 + level / 2.0]
-    # This kind of quantile does not make intervals of few samples too short, as long as they are not too few.
+    # Weibull: E[F(X_(i))] = i / (n + 1). Other definitions make intervals of few samples too short.
     lower, upper = np.quantile(samples, ends, axis=0, method="weibull")
     return Interval(lower, upper) if samples.ndim > 1 else Interval(float(lower), float(upper))
 
 
-def reflected(
+def reflected_interval(
     samples: NDArray[np.float64], estimate: float, level: Any, least: float, most: float
 ) -> Interval:
-    """Interval of what samples miss by as much, and on the same side, as the estimate misses the truth.
+    """Reflected (basic bootstrap) interval, [2 e - upper, 2 e - lower] with e the estimate, clipped to a range.
 
-    >>> reflected(np.array([2.0, 2.0]), 1.5, 0.9, 0.0, 10.0)
+    >>> reflected_interval(np.array([2.0, 2.0]), 1.5, 0.9, 0.0, 10.0)
     Interval(lower=1.0, upper=1.0)
     """
     lower, upper = interval(samples, level)

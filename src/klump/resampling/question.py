@@ -1,29 +1,29 @@
-"""Ask how sure an aggregation is: checks the question, draws the samples, wraps the answer."""
+"""Credible intervals and bootstrap of an aggregation: check the arguments, compute the samples, build the answer."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from klump.aggregation import Aggregation, Costs
-from klump.aggregation.many import checked_numbered_method, searched_alone
+from klump.aggregation.many import check_method_with_number, run_on_one_worker
 from klump.aggregation.mapping import Mapping, as_mapping
-from klump.aggregation.question import Options, answered, searched
+from klump.aggregation.question import Options, build_answer, run_method
 from klump.arguments import check_beta, check_count, check_progress, check_seed
 from klump.chain import MarkovChain
 from klump.errors import InvalidArgumentError, Setting
 from klump.parallel import one_thread
-from klump.resampling.draws import Draws, counted_chain
+from klump.resampling.draws import Draws, estimate_chain
 from klump.resampling.intervals import Posterior
-from klump.resampling.stability import Bootstrap, matched
+from klump.resampling.stability import Bootstrap, match_labels
 from klump.search.method import Labels, Task
 
-# Numbers that the aggregated chains of all samples may take together.
-_MOST_STORED = 100_000_000
+# Largest total size of the aggregated chains of all samples, in float64 entries: 800 MB.
+_MAX_STORED_ENTRIES = 100_000_000
 
 
 def posterior(
@@ -39,43 +39,43 @@ def posterior(
     n_jobs: int | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Posterior:
-    """Say how sure the aggregated chain of given groups is, if it was estimated from counts.
+    """Posterior distribution of the aggregated chain of given groups, if the chain was estimated from counts.
 
-    The rows of the large chain are drawn from Dirichlet laws with the counts as parameters, and each sample is
-    aggregated by the same groups, stationary distribution included. Nothing is searched, so that it is cheap.
+    The rows of the transition matrix are drawn from Dirichlet distributions with the counts as parameters, and each
+    sample is aggregated by the same groups, with its own stationary distribution. There is no search, so it is cheap.
 
     Parameters
     ----------
     counts
         Square matrix of numbers of transitions, dense or sparse; a table; or an object with a ``count_matrix``.
-        Every transition is taken as an observation of its own: divide counts of overlapping windows by their lag,
-        or pass :class:`klump.SequenceCounts`, which weighs sequences or blocks as wholes.
+        Transitions are taken as independent observations: divide counts of overlapping windows by their lag, or pass
+        :class:`klump.SequenceCounts`, which resamples whole sequences or blocks.
     labels_or_mapping
         The group of each state, an n x k stochastic matrix, or an :class:`Aggregation`.
     beta
         The beta of the costs.
     n_samples
-        How many chains are drawn.
+        Number of chains to draw.
     prior
-        Added to the count of every transition that was seen. 0 is the Bayesian bootstrap, whose mean is the
-        estimate from the counts; more pulls rows towards all seen transitions alike. What was never seen
-        stays impossible: add something to the counts themselves if that is wrong.
+        Added to the count of every transition that was observed. 0 is the Bayesian bootstrap, whose mean is the
+        estimate from the counts; larger values shrink rows towards the uniform distribution on the observed
+        transitions. Other transitions keep probability 0: add pseudocounts to the counts themselves if that is wrong.
     states
         Names of the states.
     restrict
-        ``"largest"`` keeps only the largest closed class, if the counts do not hold together; labels are then
-        those of its states.
+        ``"largest"`` keeps only the largest closed class, if the counts are not irreducible; labels are then those
+        of its states.
     random_state
         Seed. The same seed gives the same samples, whatever ``n_jobs`` and the joblib backend are.
     n_jobs
-        Samples that are computed at a time, as in joblib.
+        Samples that are computed in parallel, as in joblib.
     progress
-        Called with the number of finished and of all samples.
+        Called with the number of finished and of planned samples.
 
     Returns
     -------
     Posterior
-        On Ctrl-C the samples that were ready, marked ``interrupted``.
+        On Ctrl-C the finished samples, marked ``interrupted``.
 
     Examples
     --------
@@ -85,11 +85,11 @@ def posterior(
     True
     """
     seed = check_seed(random_state)
-    chain, draws = counted_chain(counts, states, prior, restrict, seed)
+    chain, draws = estimate_chain(counts, states, prior, restrict, seed)
     mapping = as_mapping(labels_or_mapping, chain.n_states)
     estimate = Aggregation(chain, mapping, check_beta(beta), random_state=seed)
     task = Options(random_state=seed, n_jobs=n_jobs).task(chain, mapping.n_groups, estimate.beta, "auto")
-    samples = _samples(task, _Question(draws, mapping, estimate.beta), n_samples, progress)
+    samples = _compute_samples(task, _SamplePlan(draws, mapping, estimate.beta), n_samples, progress)
     return _posterior(estimate, samples, seed, n_samples)
 
 
@@ -109,34 +109,34 @@ def bootstrap(
     n_jobs: int | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Bootstrap:
-    """Say how sure an aggregation is, groups and all, if its chain was estimated from counts.
+    """Bayesian bootstrap of an aggregation, its groups included, if the chain was estimated from counts.
 
-    The chain that the counts suggest is aggregated; so is each of many chains that could have left the same
-    counts behind, drawn as for :func:`posterior`. Where these agree, the data decide; where they do not, a few more
-    data might have led to other groups.
+    The estimated chain is aggregated, and so is each bootstrap sample: a chain drawn from the posterior, as in
+    :func:`posterior`. Where the samples agree, the data determine the groups; where they do not, a few more data might
+    change them.
 
     Parameters
     ----------
     counts, prior, states, restrict
         As in :func:`posterior`.
     n_states, beta, gamma
-        What to aggregate to, as in :func:`klump.aggregate`.
+        As in :func:`klump.aggregate`.
     n_samples
-        How many chains are drawn and aggregated. It takes as many times as long as a single aggregation.
+        Number of chains to draw and aggregate. The time is that of ``n_samples`` aggregations.
     method, n_init
-        How to search, as in :func:`klump.aggregate`, for the estimate and for every sample.
+        As in :func:`klump.aggregate`, for the estimate and for every sample.
     random_state
         Seed, of the draws and of every search. The answer does not depend on ``n_jobs`` or the joblib backend.
     n_jobs
-        Samples that are searched at a time, as in joblib: threads unless ``joblib.parallel_config`` says otherwise.
-        Each takes one worker.
+        Samples that are searched in parallel, as in joblib: threads unless ``joblib.parallel_config`` selects another
+        backend. Each sample takes one worker.
     progress
-        Called with the number of finished and of all samples.
+        Called with the number of finished and of planned samples.
 
     Returns
     -------
     Bootstrap
-        On Ctrl-C the samples that were ready, marked ``interrupted``.
+        On Ctrl-C the finished samples, marked ``interrupted``.
 
     Examples
     --------
@@ -144,16 +144,17 @@ def bootstrap(
     >>> found
     Bootstrap(3 states in 2 groups, 20 samples, mean agreement 1.000)
     """
-    checked_numbered_method(method)
+    check_method_with_number(method)
     options = Options(n_init, check_seed(random_state), n_jobs, gamma=gamma)
-    chain, draws = counted_chain(counts, states, prior, restrict, options.random_state)
+    chain, draws = estimate_chain(counts, states, prior, restrict, options.random_state)
     task = options.task(chain, n_states, check_beta(beta), method)
-    _check(n_samples, task.n_groups, progress)
-    estimate = answered(task, searched(task, method), method)
-    if estimate.interrupted:  # by Ctrl-C, so that nobody waits for the samples
+    _check_sampling(n_samples, task.n_groups, progress)
+    estimate = build_answer(task, run_method(task, method), method)
+    if estimate.interrupted:  # by Ctrl-C: the samples do not run
         raise KeyboardInterrupt
-    search = _Search(options, method, estimate.labels, chain.stationary_distribution)
-    samples = _samples(task, _Question(draws, estimate.map, task.beta, search), n_samples, progress)
+    # A copy of the task has no cached tables, which would be pickled with it.
+    search = _SampleSearch(replace(task), method, estimate.labels)
+    samples = _compute_samples(task, _SamplePlan(draws, estimate.map, task.beta, search), n_samples, progress)
     own = [sample.own for sample in samples if sample.own is not None]
     return Bootstrap(
         _posterior(estimate, samples, task.seed, n_samples),
@@ -163,31 +164,37 @@ def bootstrap(
 
 
 @dataclass(frozen=True, eq=False)
-class _Search:
-    """How each sample is aggregated, and what its groups are matched with."""
+class _SampleSearch:
+    """Aggregates drawn chains, and matches their groups with those of the estimate."""
 
-    options: Options
+    task: Task
+    """The task of the estimate."""
     method: str
     labels: Labels
-    masses: NDArray[np.float64]
+    """Labels of the estimate."""
 
-    def of(self, chain: MarkovChain, n_states: int, beta: float) -> Aggregation:
-        found = searched_alone(chain, self.options, n_states, beta, self.method)
-        return answered(self.options.task(chain, n_states, beta, self.method), found, self.method)
+    def aggregate(self, chain: MarkovChain) -> Aggregation:
+        task = replace(self.task, chain=chain)
+        return build_answer(task, run_on_one_worker(task, self.method), self.method)
+
+    def match(self, labels: Labels) -> Labels:
+        mass = self.task.chain.stationary_distribution
+        return match_labels(labels, self.labels, mass, self.task.n_groups)
 
 
 @dataclass(frozen=True, eq=False)
-class _Question:
-    """What all samples have in common, and nothing else: it may be sent to another process."""
+class _SamplePlan:
+    """The arguments that all samples share; pickled once for other processes."""
 
     draws: Draws
     mapping: Mapping
     beta: float
-    search: _Search | None = None
+    search: _SampleSearch | None = None
+    """None if the samples are only scored, not searched."""
 
 
-class _Sample(NamedTuple):
-    """One drawn chain: the given groups on it and, if there was a search, its own labels and their costs."""
+class _ChainSample(NamedTuple):
+    """The estimate's groups on one drawn chain and, after a search, the labels and costs of its own aggregation."""
 
     matrix: NDArray[np.float64]
     masses: NDArray[np.float64]
@@ -196,34 +203,32 @@ class _Sample(NamedTuple):
     interrupted: bool
 
 
-def _sampled(question: _Question, number: int) -> _Sample:
+def _compute_sample(plan: _SamplePlan, number: int) -> _ChainSample:
     with one_thread():
-        chain = question.draws.chain(number)
-        given = Aggregation(chain, question.mapping, question.beta)
+        chain = plan.draws.chain(number)
+        given = Aggregation(chain, plan.mapping, plan.beta)
         matrix: Any = given.chain.transition_matrix
         matrix = matrix.toarray() if given.chain.is_sparse else matrix
-        if question.search is None:
-            return _Sample(matrix, given.masses, given.costs, None, False)
-        search, n_groups = question.search, question.mapping.n_groups
-        own = search.of(chain, n_groups, question.beta)
-        labels = matched(own.labels, search.labels, search.masses, n_groups)
-        # Labels of many samples of a large chain take the room of the chain itself.
-        small = labels.astype(np.min_scalar_type(n_groups - 1))
-        return _Sample(matrix, given.masses, given.costs, (small, own.costs), own.interrupted)
+        if plan.search is None:
+            return _ChainSample(matrix, given.masses, given.costs, None, False)
+        own = plan.search.aggregate(chain)
+        # The smallest unsigned type: int64 labels of many samples take as much memory as a large chain.
+        labels = plan.search.match(own.labels).astype(np.min_scalar_type(plan.mapping.n_groups - 1))
+        return _ChainSample(matrix, given.masses, given.costs, (labels, own.costs), own.interrupted)
 
 
-def _samples(
-    task: Task, question: _Question, n_samples: Any, progress: Callable[[int, int], None] | None
-) -> list[_Sample]:
-    """Draw one after the other; what is ready when Ctrl-C is pressed is kept, once there is something."""
-    n_samples = _check(n_samples, task.n_groups, progress)
-    ready: list[_Sample] = []
-    calls = ((question, number) for number in range(n_samples))
+def _compute_samples(
+    task: Task, plan: _SamplePlan, n_samples: Any, progress: Callable[[int, int], None] | None
+) -> list[_ChainSample]:
+    """Compute all samples; Ctrl-C returns the finished ones, unless there are none."""
+    n_samples = _check_sampling(n_samples, task.n_groups, progress)
+    ready: list[_ChainSample] = []
+    calls = ((plan, number) for number in range(n_samples))
     try:
-        # Around all of them as well: setting the limit takes longer than a small sample.
+        # The outer limit makes the one of each sample free: setting it takes longer than a small sample.
         with one_thread():
-            for sample in task.run_all(_sampled, calls):
-                # Half a search would look like groups that are unsure.
+            for sample in task.run_all(_compute_sample, calls):
+                # The groups of an unfinished search would understate the agreement.
                 if sample.interrupted:
                     raise KeyboardInterrupt
                 ready.append(sample)
@@ -235,7 +240,7 @@ def _samples(
     return ready
 
 
-def _posterior(estimate: Aggregation, samples: list[_Sample], seed: int, n_samples: int) -> Posterior:
+def _posterior(estimate: Aggregation, samples: list[_ChainSample], seed: int, n_samples: int) -> Posterior:
     return Posterior(
         estimate,
         np.stack([sample.matrix for sample in samples]),
@@ -246,16 +251,16 @@ def _posterior(estimate: Aggregation, samples: list[_Sample], seed: int, n_sampl
     )
 
 
-def _check(n_samples: Any, n_groups: int, progress: Any) -> int:
+def _check_sampling(n_samples: Any, n_groups: int, progress: Any) -> int:
     number = check_count("n_samples", n_samples)
-    if number * n_groups**2 > _MOST_STORED:
+    if number * n_groups**2 > _MAX_STORED_ENTRIES:
         raise InvalidArgumentError(
             f"with {n_groups:,} groups would store {number * n_groups**2:,} numbers",
             argument="n_samples",
             value=number,
             remedy=(
                 "pass ",
-                Setting("n_samples", max(1, _MOST_STORED // n_groups**2)),
+                Setting("n_samples", max(1, _MAX_STORED_ENTRIES // n_groups**2)),
                 " or less, or use fewer groups",
             ),
         )

@@ -1,4 +1,4 @@
-"""Counts of sequences that remember where each transition was seen."""
+"""Transition counts per sequence or block, for the bootstrap of sequences."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ from klump.chain.wording import counted
 from klump.errors import InvalidArgumentError, Setting
 from klump.sources.sequences import transitions
 
-# Up to here a dense table is small and faster, as for chains that are counted without remembering.
-_MOST_DENSE_STATES = 1000
+# States up to which the count matrix is dense: 8 MB, and faster.
+_MAX_DENSE_STATES = 1000
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SequenceCounts:
     """Transition counts of sequences, for :func:`klump.posterior` and :func:`klump.bootstrap`.
 
-    Counts alone look as if every transition were an observation of its own. If those of a sequence belong together -
-    because sequences differ, because the process is no Markov chain, or because windows overlap at ``lag`` > 1 - that
-    is too sure. With these counts a sample weighs whole sequences anew, by independent exponential weights: the
-    Bayesian bootstrap of sequences. Every transition that was seen keeps a positive weight.
+    A count matrix treats transitions as independent observations. If those of a sequence are dependent - because
+    sequences differ, because the process is no Markov chain, or because windows overlap at ``lag`` > 1 - its intervals
+    are too narrow. These counts resample whole sequences, with independent standard exponential weights: the Bayesian
+    bootstrap of sequences. Every observed transition keeps a positive weight.
 
     Parameters
     ----------
     sequences, lag
         As in :meth:`klump.MarkovChain.from_sequences`.
     block_length
-        Take this many successive transitions as a piece that is weighed as a whole, instead of a sequence: for few
-        long sequences. It should be longer than what the process remembers, and leave at least dozens of pieces.
+        Resample blocks of this many successive transitions instead of sequences (block bootstrap): for few long
+        sequences. It should exceed the correlation time of the process, and leave at least dozens of blocks.
 
     Examples
     --------
@@ -52,19 +52,19 @@ class SequenceCounts:
     states: tuple[Hashable, ...] = field(init=False)
     """Names of the states."""
     count_matrix: Any = field(init=False)
-    """How often each transition was seen: an array up to 1000 states, sparse beyond."""
+    """Number of observations of each transition: an array up to 1000 states, sparse beyond."""
     by_piece: sparse.csr_array = field(init=False)
-    """How often each piece has each transition, in the order of a CSR matrix of the counts."""
+    """Counts per piece (row) and transition (column), in the order of a CSR matrix of the counts."""
 
     def __post_init__(self, sequences: Any) -> None:
-        seen = transitions(sequences, self.lag)
+        observed = transitions(sequences, self.lag)
         length = None if self.block_length is None else check_count("block_length", self.block_length)
-        block = np.zeros_like(seen.place) if length is None else seen.place // length
-        widest = int(block.max()) + 1
-        pieces, piece = np.unique(seen.sequence * widest + block, return_inverse=True)
+        block = np.zeros_like(observed.place) if length is None else observed.place // length
+        n_blocks = int(block.max()) + 1
+        pieces, piece = np.unique(observed.sequence * n_blocks + block, return_inverse=True)
         if pieces.size < 2:
             raise InvalidArgumentError(
-                f"make {counted(pieces.size, 'piece')}, but weights say something only of several",
+                f"make {counted(pieces.size, 'piece')}, but a bootstrap needs several",
                 argument="sequences",
                 remedy=(
                     "pass ",
@@ -72,8 +72,8 @@ class SequenceCounts:
                     " to cut sequences, or the bare counts if transitions are independent",
                 ),
             )
-        # Symbols of sequences that are too short for the lag are in no transition.
-        used, ends = np.unique(np.concatenate([seen.source, seen.target]), return_inverse=True)
+        # Symbols that occur only in sequences too short for the lag have no transition.
+        used, ends = np.unique(np.concatenate([observed.source, observed.target]), return_inverse=True)
         source, target = np.split(ends, 2)
         n = used.size
         entries, entry = np.unique(source * n + target, return_inverse=True)
@@ -85,8 +85,8 @@ class SequenceCounts:
             (np.bincount(entry).astype(float), (entries // n, entries % n)), shape=(n, n)
         )
         values = {
-            "states": tuple(seen.symbols[i] for i in used.tolist()),
-            "count_matrix": counts.toarray() if n <= _MOST_DENSE_STATES else counts,
+            "states": tuple(observed.symbols[i] for i in used.tolist()),
+            "count_matrix": counts.toarray() if n <= _MAX_DENSE_STATES else counts,
             "by_piece": by_piece,
         }
         for name, value in values.items():

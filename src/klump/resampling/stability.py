@@ -1,4 +1,4 @@
-"""How sure the groups themselves are: whether others come out if the data are a little different."""
+"""Bootstrap of the groups: their stability under resampling of the data."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from klump.errors import InvalidArgumentError
 from klump.resampling.intervals import Interval, Posterior, interval
 from klump.search.method import Labels
 
-# States that a summary names.
-_LEAST_SURE = 5
+# Number of unstable states that a summary names.
+_N_LEAST_STABLE = 5
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Bootstrap:
-    """Aggregations of chains that could have left the same counts behind; see :func:`klump.bootstrap`.
+    """Aggregations of bootstrap samples of a chain; see :func:`klump.bootstrap`.
 
     Examples
     --------
@@ -37,21 +37,22 @@ class Bootstrap:
     """
 
     posterior: Posterior
-    """The groups of the estimate in each sample: how sure the aggregated chain is if they are what is wanted."""
+    """Posterior samples of the aggregated chain with the estimate's groups held fixed."""
     labels: NDArray[np.unsignedinteger]
     """The group of each state in each sample's own aggregation, (samples, states).
 
-    Groups have the numbers of the estimate's groups that they share most stationary mass with, each number once.
+    Numbers of groups are those of a maximum-weight matching with the estimate's groups, weighted by the stationary mass
+    that two groups share.
     """
     sampled_costs: tuple[Costs, ...]
-    """What each sample's own aggregation costs."""
+    """Costs of each sample's own aggregation."""
 
     def __post_init__(self) -> None:
         self.labels.flags.writeable = False
 
     @property
     def estimate(self) -> Aggregation:
-        """The aggregation of the chain that the counts suggest."""
+        """The aggregation of the estimated chain."""
         return self.posterior.estimate
 
     @property
@@ -61,7 +62,7 @@ class Bootstrap:
 
     @property
     def interrupted(self) -> bool:
-        """Whether Ctrl-C left fewer samples than were asked for."""
+        """Whether Ctrl-C left fewer samples than requested."""
         return self.posterior.interrupted
 
     @cached_property
@@ -76,7 +77,7 @@ class Bootstrap:
 
     @cached_property
     def regret(self) -> NDArray[np.float64]:
-        """How much costlier the estimate's groups are in each sample than the sample's own, in bits.
+        """Cost of the estimate's groups minus cost of the sample's own groups, per sample, in bits.
 
         If it is small although groups differ, several partitions are about equally good.
         """
@@ -84,7 +85,7 @@ class Bootstrap:
 
     @cached_property
     def agreement(self) -> NDArray[np.float64]:
-        """Adjusted Rand index of each sample's groups with those of the estimate; every state counts alike."""
+        """Adjusted Rand index of each sample's groups with those of the estimate, not weighted by mass."""
         return np.array([adjusted_rand_index(self.estimate.labels, labels) for labels in self.labels])
 
     @cached_property
@@ -100,10 +101,10 @@ class Bootstrap:
 
     def together(self, state: Hashable, other: Hashable) -> float:
         """Share of the samples in which two states, given by name, are in the same group."""
-        first, second = (self._place(name) for name in (state, other))
+        first, second = (self._index(name) for name in (state, other))
         return float(np.mean(self.labels[:, first] == self.labels[:, second]))
 
-    def _place(self, state: Hashable) -> int:
+    def _index(self, state: Hashable) -> int:
         try:
             return self.estimate.original.states.index(state)
         except ValueError:
@@ -120,11 +121,11 @@ class Bootstrap:
         return self.posterior.masses_interval(level)
 
     def cost_interval(self, level: float = 0.95) -> Interval:
-        """Interval of the cost of the estimate's groups; see :meth:`Posterior.cost_interval`."""
+        """Reflected interval of the cost of the estimate's groups; see :meth:`Posterior.cost_interval`."""
         return self.posterior.cost_interval(level)
 
     def kept_interval(self, level: float = 0.95) -> Interval:
-        """Interval of the share that the estimate's groups keep; see :meth:`Posterior.kept_interval`."""
+        """Reflected interval of the share that the estimate's groups keep; see :meth:`Posterior.kept_interval`."""
         return self.posterior.kept_interval(level)
 
     def __repr__(self) -> str:
@@ -150,27 +151,27 @@ class Bootstrap:
         lines += [
             f"{name:9}  {value:7.4f}  {lower:.4f} and {upper:.4f}" for name, value, (lower, upper) in rows
         ]
-        lines += self._least_sure()
+        lines += self._least_stable()
         if self.interrupted:
             lines.append("interrupted: these are fewer samples than were asked for")
         return "\n".join(lines)
 
-    def _least_sure(self) -> list[str]:
-        """Name the states that change groups most, the heaviest of equals first."""
+    def _least_stable(self) -> list[str]:
+        """Name the states of the lowest stability, ties by decreasing mass."""
         stays, mass = self.stability, self.estimate.original.stationary_distribution
-        order = np.lexsort((-mass, stays))[:_LEAST_SURE]
+        order = np.lexsort((-mass, stays))[:_N_LEAST_STABLE]
         doubtful = [x for x in order.tolist() if stays[x] < 1.0]
         if not doubtful:
             return ["every state is in the same group in all samples"]
         names = self.estimate.original.states
-        words = ", ".join(f"{shown(names[x])} {stays[x]:.0%}" for x in doubtful)
-        return [f"{float(mass @ stays):.1%} of the mass stays in its group; least sure: {words}"]
+        unstable = ", ".join(f"{shown(names[x])} {stays[x]:.0%}" for x in doubtful)
+        return [f"{float(mass @ stays):.1%} of the mass stays in its group; least sure: {unstable}"]
 
 
-def matched(labels: Labels, reference: Labels, mass: NDArray[np.float64], n_groups: int) -> Labels:
-    """Give groups the numbers of the reference groups that they share most mass with, each number once.
+def match_labels(labels: Labels, reference: Labels, mass: NDArray[np.float64], n_groups: int) -> Labels:
+    """Renumber groups by the assignment to reference groups that maximises the total shared mass.
 
-    >>> matched(np.array([1, 1, 0]), np.array([0, 0, 1]), np.ones(3), 2)
+    >>> match_labels(np.array([1, 1, 0]), np.array([0, 0, 1]), np.ones(3), 2)
     array([0, 0, 1])
     """
     from scipy.optimize import linear_sum_assignment

@@ -1,0 +1,137 @@
+"""Archives of arrays: ``.npz`` files without pickle, whose entries are checked when they are read."""
+
+from __future__ import annotations
+
+import math
+import os
+import zipfile
+import zlib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from klump.errors import FileFormatError
+
+Arrays = dict[str, NDArray[Any]]
+
+# Dtypes that are accepted per kind of entry: the file does not choose them.
+FLOATS = ("float64",)
+INTEGERS = ("int32", "int64")
+LABELS = ("int32",)
+TEXT = ("bytes",)
+NUMBERS = (*FLOATS, *INTEGERS)
+CSR_PARTS = {"data": FLOATS, "indices": INTEGERS, "indptr": INTEGERS}
+
+_SAVE_AGAIN = "save the answer again"
+
+
+def write_archive(arrays: Arrays, path: Path) -> None:
+    """Write as numpy.savez does, but without pickle and timestamps: equal answers give equal files."""
+    with path.open("xb") as file, zipfile.ZipFile(file, "w") as archive:
+        for name, array in arrays.items():
+            with archive.open(zipfile.ZipInfo(f"{name}.npy"), "w", force_zip64=True) as entry:
+                np.lib.format.write_array(entry, array, allow_pickle=False)
+
+
+def damage_error(problem: str) -> FileFormatError:
+    """Build the error about a damaged file."""
+    return FileFormatError(f"the file is damaged: {problem}", remedy=_SAVE_AGAIN)
+
+
+@contextmanager
+def open_archive(path: str | os.PathLike[str]) -> Iterator[ArchiveEntries]:
+    """Open an archive; errors within are about the file."""
+    try:
+        with open(path, "rb") as file:
+            _require_archive(file)
+            with np.load(file, allow_pickle=False) as archive:
+                yield ArchiveEntries(archive)
+    except (EOFError, zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError) as error:
+        # zipfile raises the last two for flipped bits in the central directory.
+        raise FileFormatError(f"the file is cut short or damaged ({error})", remedy=_SAVE_AGAIN) from error
+    except OSError as error:
+        raise FileFormatError(f"cannot be read: {error.strerror or error}") from error
+
+
+def _require_archive(file: Any) -> None:
+    is_archive = zipfile.is_zipfile(file)
+    file.seek(0)
+    start = file.read(2)
+    file.seek(0)
+    if is_archive and start == b"PK":
+        return
+    if not start:
+        raise FileFormatError("the file is empty", remedy=_SAVE_AGAIN)
+    if start == b"PK":
+        raise FileFormatError("the file is cut short", remedy=_SAVE_AGAIN)
+    raise FileFormatError("this is not an .npz archive", remedy="give a file that Aggregation.save wrote")
+
+
+@dataclass(frozen=True)
+class ArchiveEntries:
+    """The arrays of an archive, read lazily, with their dtype and dimension checked."""
+
+    archive: Any
+
+    def has(self, name: str) -> bool:
+        """Whether the archive has an entry."""
+        return name in self.archive.files
+
+    def read(self, name: str, types: tuple[str, ...], ndim: int = 1) -> NDArray[Any]:
+        """Read an entry of one of the dtypes and a number of dimensions."""
+        if not self.has(name):
+            raise damage_error(f"its entry {name!r} is missing")
+        try:
+            array = self.archive[name]
+        except ValueError as error:
+            raise damage_error(
+                f"its entry {name!r} cannot be read ({' '.join(str(error).split())})"
+            ) from error
+        if not isinstance(array, np.ndarray) or array.ndim != ndim or not array.dtype.name.startswith(types):
+            found = f"a {array.ndim}-dimensional {array.dtype}" if isinstance(array, np.ndarray) else "no"
+            expected = f"a {ndim}-dimensional {' or '.join(types)}"
+            raise damage_error(f"its entry {name!r} is {found} array instead of {expected} array")
+        return array
+
+    def read_csr(self, prefix: str, shape: Sequence[int]) -> sparse.csr_array:
+        """Read a sparse matrix, its indices checked."""
+        parts = tuple(self.read(prefix + part, types) for part, types in CSR_PARTS.items())
+        try:
+            matrix = sparse.csr_array(parts, shape=tuple(shape))
+            # The kernels do not check bounds.
+            matrix.check_format(full_check=True)
+        except (ValueError, TypeError, OverflowError) as error:
+            raise damage_error(f"its sparse matrix {prefix + 'data'!r} is inconsistent ({error})") from error
+        return matrix
+
+
+def encode(value: Any) -> Any:
+    """Encode a value for JSON; TypeError if decoding would not restore its type."""
+    if isinstance(value, np.bool_ | np.integer | np.floating | np.str_ | np.bytes_):
+        value = value if isinstance(value, np.timedelta64) else value.item()
+    kind = type(value)
+    if value is None or kind in (bool, int, str):
+        return value
+    if kind is float:
+        return value if math.isfinite(value) else {"float": repr(value)}
+    if kind is bytes:
+        return {"bytes": value.hex()}
+    if kind is tuple:
+        return [encode(item) for item in value]
+    raise TypeError(kind.__name__)
+
+
+def decode(value: Any) -> Any:
+    """Undo :func:`encode`."""
+    if isinstance(value, list):
+        return tuple(decode(item) for item in value)
+    if isinstance(value, dict):
+        ((kind, text),) = value.items()
+        return bytes.fromhex(text) if kind == "bytes" else {"float": float}[kind](text)
+    return value

@@ -1,0 +1,73 @@
+"""Aggregations of one chain along decreasing beta."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from klump.aggregation.aggregation import Aggregation
+from klump.arguments import check_beta
+from klump.errors import InvalidArgumentError
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+# Two betas closer than this are equal: decimal fractions differ by rounding.
+_BETA_TOLERANCE = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class AggregationPath(Sequence[Aggregation]):
+    """Aggregations of one chain along decreasing beta, from one annealing run.
+
+    Groups keep their number along the path: group 2 at one beta developed from group 2 at the previous beta.
+    """
+
+    aggregations: tuple[Aggregation, ...]
+
+    @property
+    def betas(self) -> NDArray[np.float64]:
+        """The beta of each step, decreasing."""
+        return np.array([answer.beta for answer in self.aggregations])
+
+    @property
+    def costs(self) -> NDArray[np.float64]:
+        """The cost of each step at its own beta."""
+        return np.array([answer.cost for answer in self.aggregations])
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether the search was stopped by Ctrl-C."""
+        return any(answer.interrupted for answer in self.aggregations)
+
+    def at(self, beta: float) -> Aggregation:
+        """Find the aggregation for one of the betas."""
+        wanted = check_beta(beta)
+        for answer in self.aggregations:
+            if abs(answer.beta - wanted) < _BETA_TOLERANCE:
+                return answer
+        raise InvalidArgumentError(
+            "is not on this path",
+            argument="beta",
+            value=beta,
+            remedy=f"it has {', '.join(map(str, self.betas))}",
+        )
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Save to a file that :func:`klump.load` reads."""
+        from klump.aggregation.storage import save
+
+        save(self, path)
+
+    def __getitem__(self, index: Any) -> Any:
+        return self.aggregations[index]
+
+    def __len__(self) -> int:
+        return len(self.aggregations)
+
+    def __iter__(self) -> Iterator[Aggregation]:
+        return iter(self.aggregations)
