@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -142,8 +141,8 @@ def _build_walk(points: Any, n_neighbors: int, walk: Any) -> MarkovChain:
     try:
         return MarkovChain.from_points(points, n_neighbors, walk=walk, states=_row_names(points))
     except InvalidArgumentError as error:
-        # MarkovChain.from_points calls this argument X.
-        raise InvalidArgumentError(re.sub(r"\bX\b", "points", str(error))) from error
+        error.rename("X", "points")  # as MarkovChain.from_points calls it
+        raise
 
 
 def _row_names(points: Any) -> list[Any] | None:

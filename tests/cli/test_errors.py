@@ -127,7 +127,7 @@ def test_json_has_the_error_as_data(files):
     [
         ("short.txt", "2 labels, but the chain has 3 states", None),
         ("missing.txt", "cannot be read: No such file or directory", None),
-        ("text.npz", "this is not an .npz archive; give a file that Aggregation.save wrote", None),
+        ("text.npz", "this is not an .npz archive", "give a file that Aggregation.save wrote"),
         ("binary.txt", "not UTF-8 text", "check the suffix"),
     ],
 )

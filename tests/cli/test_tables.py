@@ -68,8 +68,8 @@ def test_notes_are_wrapped_and_say_nothing_twice():
     assert tables.notes(replace(agg, interrupted=True).notes, 20) == [
         "note: interrupted:",
         "      this is the",
-        "      best found",
-        "      until then",
+        "      best found so",
+        "      far",
     ]
 
 

@@ -47,7 +47,7 @@ def transition_lifting(
     Where (P W)[i, z] = 0, (W Q)[i, z] goes to the heaviest state of z.
     """
     # float32, so that ties between equal masses are not broken by rounding.
-    heaviest = _within_groups(mass, mapping).astype(np.float32).argmax(axis=1)
+    heaviest = np.asarray(_within_groups(mass, mapping).astype(np.float32).argmax(axis=1)).ravel()
     between = sparse.csr_array(aggregated)
     blocks = (
         _lift_rows(block, mapping.weights[rows], mapping.weights, between, heaviest)
@@ -69,17 +69,22 @@ def _lift_rows(
     wanted, reached = sparse.csr_array(own @ between), sparse.csr_array(block @ weights)  # W Q, P W
     row, group, probability = information.coordinates(reached)
     ratio = reached.copy()
-    ratio.data = np.asarray(wanted[row, group]) / probability
+    ratio.data = _at(wanted, row, group) / probability
     state, following, p = information.coordinates(block)
     # One row per transition (i, j), one entry per group z of j: W[j, z] (W Q)[i, z] / (P W)[i, z].
     shares = weights[following]
     transition = np.repeat(np.arange(len(p)), np.diff(shares.indptr))
-    shares.data *= np.asarray(ratio[state[transition], shares.indices])
+    shares.data *= _at(ratio, state[transition], shares.indices)
     row, group, probability = information.coordinates(wanted)
-    missing = np.asarray(reached[row, group]) == 0.0
-    value = np.concatenate([p * shares.sum(axis=1), probability[missing]])
+    missing = _at(reached, row, group) == 0.0
+    value = np.concatenate([p * np.asarray(shares.sum(axis=1)).ravel(), probability[missing]])
     place = np.concatenate([state, row[missing]]), np.concatenate([following, heaviest[group[missing]]])
     return sparse.csr_array((value, place), shape=block.shape)
+
+
+def _at(matrix: sparse.csr_array, row: NDArray[np.intp], column: NDArray[np.intp]) -> NDArray[np.float64]:
+    """Entries at places; older versions of SciPy return them as a matrix of one row."""
+    return np.asarray(matrix[row, column]).ravel()
 
 
 def _within_groups(mass: NDArray[np.float64], mapping: Mapping) -> sparse.csr_array:

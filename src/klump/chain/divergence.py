@@ -40,7 +40,7 @@ def divergence_rate(a: ChainLike, b: ChainLike) -> float:
     mu, other = a.stationary_distribution, b.transition_matrix
     total = 0.0
     for row, col, p in entries(a.transition_matrix):
-        q = np.asarray(other[row, col])
+        q = np.asarray(other[row, col]).ravel()
         # Checked here because information.divergence skips entries of negligible mass.
         if (mu[row[q == 0.0]] > 0.0).any():
             return float("inf")

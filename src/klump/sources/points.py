@@ -10,7 +10,7 @@ from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
 from klump.arguments import check_count
-from klump.errors import InvalidArgumentError
+from klump.errors import InvalidArgumentError, Setting
 
 # Weight of an edge that links two connected components of the nearest-neighbour graph; edges within have 1/2 or 1.
 _LINK_WEIGHT = 0.01
@@ -53,8 +53,10 @@ def similarities(X: Any, n_neighbors: int = 15) -> NDArray[np.float64]:
     scale = _mean_squared_neighbor_distance(squared, n_neighbors)
     if scale == 0:
         raise InvalidArgumentError(
-            f"n_neighbors={n_neighbors} sees only duplicates of each point in X; "
-            "pass more neighbours or drop the duplicates"
+            ("sees only duplicates of each point in ", Setting("X")),
+            argument="n_neighbors",
+            value=n_neighbors,
+            remedy="pass more neighbours or drop the duplicates",
         )
     squared /= -scale
     return np.asarray(np.exp(squared, out=squared))
@@ -144,13 +146,20 @@ def _check_points(X: Any, n_neighbors: Any) -> tuple[NDArray[np.float64], int]:
     points = _to_points(X)
     n = points.shape[0]
     if check_count("n_neighbors", n_neighbors, most=None) > n:
-        raise InvalidArgumentError(f"n_neighbors={n_neighbors} is more than the {n} points; pass at most {n}")
+        raise InvalidArgumentError(
+            f"is more than the {n} points",
+            argument="n_neighbors",
+            value=n_neighbors,
+            remedy=f"pass at most {n}",
+        )
     with np.errstate(over="ignore"):
         extent = np.ptp(points, axis=0).max()
     if extent == 0:
-        raise InvalidArgumentError(f"X holds {n} identical points; pass points that differ")
+        raise InvalidArgumentError(
+            f"holds {n} identical points", argument="X", remedy="pass points that differ"
+        )
     if not np.isfinite(extent):
-        raise InvalidArgumentError("X has coordinates too large to subtract; rescale it")
+        raise InvalidArgumentError("has coordinates too large to subtract", argument="X", remedy="rescale it")
     return points / extent, min(int(n_neighbors), n - 1)
 
 
@@ -161,22 +170,28 @@ def _to_points(X: Any) -> NDArray[np.float64]:
         points = np.array(X, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise InvalidArgumentError(
-            f"X must be an array of numbers of shape (n_points, n_features), not {type(X).__name__}"
+            f"must be an array of numbers of shape (n_points, n_features), not {type(X).__name__}",
+            argument="X",
         ) from error
     if points.ndim != 2:
-        hint = "; for points on a line pass X.reshape(-1, 1)" if points.ndim == 1 else ""
+        on_a_line = ("for points on a line pass ", Setting("X"), ".reshape(-1, 1)")
         raise InvalidArgumentError(
-            f"X must have two dimensions (points, features), but its shape is {points.shape}{hint}"
+            f"must have two dimensions (points, features), but its shape is {points.shape}",
+            argument="X",
+            remedy=on_a_line if points.ndim == 1 else "",
         )
     if points.shape[0] < 2 or points.shape[1] < 1:
         raise InvalidArgumentError(
-            f"X has shape {points.shape}: at least two points with at least one feature are needed"
+            f"has shape {points.shape}: at least two points with at least one feature are needed",
+            argument="X",
         )
     bad = np.flatnonzero(~np.isfinite(points).all(axis=1))
     if bad.size:
         more = f" ({bad.size} such rows)" if bad.size > 1 else ""
         raise InvalidArgumentError(
-            f"X has a coordinate that is NaN or infinite in row {int(bad[0])}{more}; drop or impute them"
+            f"has a coordinate that is NaN or infinite in row {int(bad[0])}{more}",
+            argument="X",
+            remedy="drop or impute them",
         )
     return points
 
