@@ -321,7 +321,7 @@ def test_more_groups_than_are_kept_dense(monkeypatch, rng):
     for labels in (planted, planted % 5):
         dense = klump.Aggregation.from_labels(chain, labels)
         expected = dense.costs, dense.bisimulation, dense.lift()
-        monkeypatch.setattr(costs_module, "_MOST_DENSE_GROUPS", 4)
+        monkeypatch.setattr(costs_module, "_MAX_DENSE_GROUPS", 4)
         other = klump.Aggregation.from_labels(chain, labels)
         assert not dense.chain.is_sparse
         assert other.chain.is_sparse
