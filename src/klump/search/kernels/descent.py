@@ -907,12 +907,13 @@ def _bound(
     log, inverse, into, change = table.nu[LOG], table.nu[INVERSE], work.into, work.change
     mu_f = mu * _least_log2(mu)
     # A term of weight zero is skipped, not multiplied: its array may hold infinities of an earlier objective.
-    for y in range(gain.size):
-        gain[y] = _least_rise(log[y], inverse[y], mu, mu_f)
     if weights.flow != 0.0:
         _bound_flow(table.flow, home, problem.loops[x], care, work, n_out, n_in)
         for y in range(gain.size):
-            gain[y] -= weights.flow * change[y]
+            gain[y] = _least_rise(log[y], inverse[y], mu, mu_f) - weights.flow * change[y]
+    else:
+        for y in range(gain.size):
+            gain[y] = _least_rise(log[y], inverse[y], mu, mu_f)
     if weights.into != 0.0:
         for y in range(gain.size):
             gain[y] += weights.into * into[y]
