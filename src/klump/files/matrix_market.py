@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 def read(path: Path, *, add_up: bool) -> Contents:
     """Read a matrix; ``scipy.io.mmread`` expands symmetric ones and gives pattern entries the weight 1."""
+    # Older versions of SciPy take a file that is missing for an empty one: opening it raises OSError.
+    path.open("rb").close()
     try:
         return Contents(mmread(path))
     except ValueError as error:
