@@ -204,7 +204,7 @@ def test_a_path_without_betas_is_the_schedule_of_algorithm_2(step):
         same_partition(answer.labels, labels) for answer, (_, labels) in zip(path, theirs, strict=True)
     )
     alone = klump.aggregate(chain, 3, beta=0, method="annealing", step=step, initial=start, max_sweeps=1)
-    assert alone.labels.tolist() == path[-1].labels.tolist() or same_partition(alone.labels, path[-1].labels)
+    assert same_partition(alone.labels, path[-1].labels)
 
 
 def test_a_note_says_that_groups_ran_empty(tmp_path):

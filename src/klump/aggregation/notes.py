@@ -3,38 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from klump.chain.wording import counted
+from klump.chain.wording import Sentence, counted
 from klump.search.registry import METHODS, Method
 
 if TYPE_CHECKING:
     from klump.aggregation.aggregation import Aggregation
 
-Kind = Literal["applied", "reducible", "soft", "empty", "lumping", "trivial", "interrupted"]
-KINDS: tuple[Kind, ...] = get_args(Kind)
-
 # Kept share I(Y1;Y2) / I(X1;X2) below which an answer is called nearly trivial.
 _TRIVIAL_SHARE = 0.05
 
 
-class Note(str):
-    """A sentence, and its kind: one of ``KINDS``."""
+class Note(Sentence):
+    """A note; its kind is "applied", "reducible", "soft", "empty", "lumping", "trivial" or "interrupted"."""
 
-    __slots__ = ("kind",)
-
-    def __new__(cls, text: str, kind: Kind) -> Note:
-        """Build a note of some kind."""
-        note = super().__new__(cls, text)
-        note.kind = kind
-        return note
-
-    kind: Kind
-
-    def __reduce__(self) -> tuple[type[Note], tuple[str, Kind]]:
-        return Note, (str(self), self.kind)
+    __slots__ = ()
 
 
 def notes_on(answer: Aggregation) -> Iterator[Note]:

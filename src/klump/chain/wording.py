@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
+from typing import Self
 
 
 def shown(state: Hashable) -> str:
@@ -65,20 +66,26 @@ def format_seconds(seconds: float) -> str:
     return f"{seconds:.3f}" if seconds < 1 else f"{seconds:.2f}" if seconds < 100 else f"{seconds:.0f}"
 
 
-class Change(str):
-    """A sentence about what was done to a chain, and its kind: "restarted", "restricted" or "power"."""
+class Sentence(str):
+    """A sentence with a kind, so that code branches on the kind and never on the text."""
 
     __slots__ = ("kind",)
     kind: str
 
-    def __new__(cls, text: str, kind: str) -> Change:
-        """Make a sentence of some kind."""
-        change = super().__new__(cls, text)
-        change.kind = kind
-        return change
+    def __new__(cls, text: str, kind: str) -> Self:
+        """Build a sentence of some kind."""
+        sentence = super().__new__(cls, text)
+        sentence.kind = kind
+        return sentence
 
-    def __reduce__(self) -> tuple[type[Change], tuple[str, str]]:
-        return Change, (str(self), self.kind)
+    def __reduce__(self) -> tuple[type[Self], tuple[str, str]]:
+        return type(self), (str(self), self.kind)
+
+
+class Change(Sentence):
+    """A change that was applied to a chain; its kind is "restarted", "restricted" or "power"."""
+
+    __slots__ = ()
 
 
 def kind_of(change: str) -> str | None:
