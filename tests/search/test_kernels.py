@@ -18,7 +18,13 @@ from scipy import sparse
 import chains
 import reference
 from klump.chain import MarkovChain
-from klump.search.kernels import descent, vectors
+from klump.search.descent import LocalSearch
+from klump.search.kernels import descent, flow_bounds
+from klump.search.kernels.best_group import _MANY_GROUPS, _bound_prices, collect, join_price
+from klump.search.kernels.flow import clear_links
+from klump.search.kernels.logarithm import f_array, fast_log2
+from klump.search.kernels.queue import enqueue_siblings
+from klump.search.kernels.tables import DenseProblem
 from klump.search.objective import Objective
 from klump.search.problem import make_problem, make_table, make_work
 
@@ -32,15 +38,44 @@ def as_objective(beta):
     return beta if isinstance(beta, Objective) else Objective(beta)
 
 
-class Search:
-    """A chain in one of the two layouts, with a table for given labels; "flows" is the sparse one without lists."""
+@numba.njit(error_model="numpy")
+def price_groups(problem, table, weights, x, work, prices, bounds):
+    """Fill the change of the cost if state x moved to each group, and lower bounds of it."""
+    leave = collect(problem, table, weights, x, work)
+    _bound_prices(problem, table, weights, x, work)
+    for y in range(prices.size):
+        bounds[y] = leave + work.bound[y]
+        prices[y] = leave + join_price(problem, table, weights, x, y, work)
+    clear_links(work)
 
-    def __init__(self, P, labels, k, layout="dense", mu=None, queue=False):
+
+@numba.njit(error_model="numpy")
+def bound_by_links(problem, table, weights, x, work, bounds):
+    """Fill the bounds that take no time for groups without links."""
+    leave = collect(problem, table, weights, x, work)
+    home = np.int64(table.labels[x])
+    elsewhere = flow_bounds.bound_linked(table, weights, problem.mu[x], home, problem.loops[x], work)
+    bounds[:] = leave + elsewhere
+    for way in range(2):
+        for q in range(work.n_linked[way]):
+            bounds[work.groups[way, q]] = leave + work.bound[work.groups[way, q]]
+    clear_links(work)
+
+
+@numba.njit
+def log2(t):
+    return fast_log2(t)
+
+
+class Search:
+    """A chain in one layout, with a table for given labels; "flows" is the sparse one without A."""
+
+    def __init__(self, P, labels, k, layout="dense", mu=None):
         stored = P if layout == "dense" else sparse.csr_array(P)
         self.chain = MarkovChain(stored, stationary_distribution=mu)
         self.P, self.mu, self.k = np.asarray(P), self.chain.stationary_distribution, k
         self.problem = make_problem(self.chain)
-        self.table = make_table(self.problem, labels, k, lists=layout != "flows", queue=queue)
+        self.table = make_table(self.problem, labels, k, keep_a=layout != "flows")
         self.work = make_work(k)
         self.sums = descent.build(self.problem, self.table)
 
@@ -57,38 +92,36 @@ class Search:
         """Change of the cost if state x moved to each group."""
         return self._prices(beta, x)[0]
 
-    def bounds(self, beta, x, care):
+    def bounds(self, beta, x):
         """Lower bounds of the same, infinite for the own group."""
-        return self._prices(beta, x, care)[1]
+        return self._prices(beta, x)[1]
 
-    def _prices(self, beta, x, care=1):
-        state = (self.problem, self.table, as_objective(beta).weights, x)
-        leave, *links = descent._leave(*state, -1, self.work)
-        descent._bound(*state, care, self.work, *links)
-        bounds = leave + self.work.gain[: self.k]
-        leave = descent._leave_exactly(*state, (self.table.labels[x] + 1) % self.k, self.work, *links)
-        gains = [leave + descent._join(*state, y, self.work, *links) for y in range(self.k)]
-        descent._forget_flow(self.work, *links)
-        gains[self.table.labels[x]] = 0.0
-        return np.array(gains), bounds
+    def _prices(self, beta, x):
+        prices, bounds = np.zeros((2, self.k))
+        weights = as_objective(beta).weights
+        price_groups(self.problem, self.table, weights, int(x), self.work, prices, bounds)
+        prices[self.table.labels[x]] = 0.0
+        return prices, bounds
 
-    def sweep(self, beta, order, tolerance=1e-12, allow_empty=False, in_pairs=False):
+    def sweep(self, beta, order, tolerance=1e-12, allow_empty=False):
         order, weights = np.asarray(order, dtype=np.int64), as_objective(beta).weights
-        return descent.sweep(
-            self.problem, self.table, self.work, weights, order, tolerance, allow_empty, in_pairs
-        )
+        return descent.sweep(self.problem, self.table, self.work, weights, order, tolerance, allow_empty)
 
-    def descend(self, beta, limit=50, tolerance=1e-12, allow_empty=False, exchange=False):
-        trace = np.full(limit + 1, np.nan)
+    def sweep_pairs(self, beta):
         order, weights = np.arange(len(self.mu)), as_objective(beta).weights
-        done = descent.descend(
-            self.problem, self.table, self.work, weights, order, tolerance, allow_empty, exchange, trace
-        )
-        return trace[: done + 1]
+        return descent.sweep_pairs(self.problem, self.table, self.work, weights, order, 1e-12)
+
+    def local_search(self, beta):
+        """Local search that works on the same table, if that is what the objective needs."""
+        search = LocalSearch(self.problem, self.labels, self.k, as_objective(beta), np.arange(len(self.mu)))
+        self.table = search.table
+        return search
+
+    def descend(self, beta, limit=50, allow_empty=False, exchange=False):
+        return np.array(self.local_search(beta).descend(limit, allow_empty=allow_empty, exchange=exchange))
 
     def exchange_singletons(self, beta):
-        weights = as_objective(beta).weights
-        return descent.exchange_singletons(self.problem, self.table, self.work, weights, 1e-12)
+        return self.local_search(beta)._exchange_singletons()
 
 
 def random_search(seed, layout, kinds=chains.KINDS, n=None, k=None):
@@ -109,87 +142,43 @@ def test_fast_log2_to_a_few_ulp_over_the_entire_range(rng):
         for m in mantissa:
             t = math.ldexp(float(m), exponent)
             exact = math.log2(t)
-            assert abs(descent.fast_log2(t) - exact) <= 3 * math.ulp(exact)
+            assert abs(log2(t) - exact) <= 3 * math.ulp(exact)
 
 
 def test_fast_log2_keeps_its_relative_accuracy_near_one():
     for power in range(2, 53):
         for t in (1 + 2.0**-power, 1 - 2.0**-power):
-            assert descent.fast_log2(t) == pytest.approx(math.log2(t), rel=1e-15, abs=0)
-    assert descent.fast_log2(1.0) == 0.0
+            assert log2(t) == pytest.approx(math.log2(t), rel=1e-15, abs=0)
+    assert log2(1.0) == 0.0
 
 
 def test_fast_log2_is_exact_at_powers_of_two():
-    assert all(descent.fast_log2(2.0**e) == e for e in range(-1022, 1024))
+    assert all(log2(2.0**e) == e for e in range(-1022, 1024))
 
 
 def test_f_is_t_log2_t(rng):
     t = 10.0 ** rng.uniform(-300, 300, size=4000)
     out = np.empty_like(t)
-    descent.f_array(t, out)
+    f_array(t, out)
     np.testing.assert_allclose(out, [v * math.log2(v) for v in t], rtol=1e-15)
     near = 1 + rng.uniform(-0.1, 0.1, size=4000)
-    descent.f_array(near, out)
+    f_array(near, out)
     np.testing.assert_allclose(out, [v * math.log2(v) for v in near], rtol=2e-15)
 
 
-def test_half_the_digits_of_what_is_gained(rng):
-    """To half of what bounds allow for; all of it is positive, so that sums are as good."""
-    u = np.float32(
-        np.concatenate([10.0 ** rng.uniform(-30, 30, size=3000), 1 + rng.uniform(-1e-3, 1e-3, size=504)])
-    )
-    small, large = np.minimum(u, 1.0).astype(float), np.maximum(u, 1.0).astype(float)
-    exact = (large + small) * np.log1p(small / large) / math.log(2) - small * np.log2(small / large)
-
-    @numba.njit
-    def compiled(ratio):
-        vectors.gain_of_ratios(ratio, np.uint64(ratio.size))
-
-    def plain(ratio):
-        vectors._plain_gain_of_ratios(ratio, ratio.size)
-
-    for replace in (compiled, plain):
-        found, edges = u.copy(), np.array([0.0, -1e-9] * 8, dtype=np.float32)
-        replace(found)
-        np.testing.assert_allclose(found, exact, rtol=descent._ROUGHLY / 2)
-        replace(edges)
-        assert np.all(edges >= 0)
-        assert np.all(edges < 1e-33)
-
-
-def test_lines_are_above_what_is_gained_and_near_it():
-    difference = np.linspace(-60, 60, 4001)
-    u = 2.0**difference
-    gain = (np.log1p(u) + u * np.log1p(1 / u)) / math.log(2)
-    most = np.max([slope * difference + level for slope, level in vectors.LINES], axis=0)
-    assert np.all(most >= gain - 1e-12)
-    assert np.all(most - gain < 0.52)
-
-
-def test_rows_are_added_as_without_the_compiler(rng):
-    k, rows = 70, 9
-    table = rng.uniform(-40, 0, size=(2 * k + 1, 128)).astype(np.float32)
-    weight, log = rng.random(rows).astype(np.float32), rng.uniform(-30, 0, rows).astype(np.float32)
-    row, total, plain = rng.integers(2 * k + 1, size=rows), *np.ones((2, 128), dtype=np.float32)
-
-    @numba.njit
-    def add(table, row, weight, log, total):
-        vectors.add_rows(table, row, weight, log, row.size, total)
-
-    add(table, row, weight, log, total)
-    vectors._plain_add_rows(table, row, weight, log, rows, plain)
-    np.testing.assert_allclose(total, plain, rtol=1e-5)
-
-
-def test_log2_from_below(rng):
-    for t in 10.0 ** rng.uniform(-300, 300, size=500):
-        assert math.log2(t) - 0.0862 < descent._least_log2(t) <= math.log2(t)
+def test_chords_are_above_g_and_near_it():
+    d = np.linspace(-60, 60, 4001)
+    u = 2.0**d
+    g = (np.log1p(u) + u * np.log1p(1 / u)) / math.log(2)
+    most = np.max([slope * d + level for slope, level in flow_bounds.CHORDS], axis=0)
+    assert np.all(most >= g - 1e-12)
+    assert np.all(most - g < 0.52)
 
 
 def test_f_at_the_edges():
     t = np.array([0.0, -0.0, -1e-17, 5e-324, 1e-310, 1.0, math.nan, math.inf])
     out = np.empty_like(t)
-    descent.f_array(t, out)
+    f_array(t, out)
     # Nothing is exactly zero, a negative speck counts as nothing, and denormals are as good as nothing.
     assert np.all(out[:3] == 0.0)
     assert np.all(np.abs(out[3:5]) < 1e-300)
@@ -252,9 +241,7 @@ def test_bounds_never_exceed_the_gains(seed, beta):
     for search in (thin_search(rng), random_search(seed, "lists"), random_search(seed, "dense")):
         for x in rng.permutation(len(search.mu)):
             others = np.arange(search.k) != search.labels[x]
-            for care in range(3):
-                bounds = search.bounds(beta, x, care)
-                assert np.all((bounds <= search.gains(beta, x) + 1e-14)[others])
+            assert np.all((search.bounds(beta, x) <= search.gains(beta, x) + 1e-14)[others])
             # Moves leave what the bounds are made of behind.
             search.sweep(beta, [x], tolerance=-0.05)
 
@@ -288,9 +275,8 @@ def test_bounds_never_exceed_the_gains_of_states_of_any_weight(beta, rng):
     for x in range(n):
         others = np.arange(k) != search.labels[x]
         gains = search.gains(beta, x)
-        for care in range(3):
-            # The law of one state can be 1e-100 of that of others: to what follows from rounding of large sums.
-            assert np.all((search.bounds(beta, x, care) <= gains + 1e-15)[others])
+        # The mass of one state can be 1e-100 of that of others: up to the rounding errors of large sums.
+        assert np.all((search.bounds(beta, x) <= gains + 1e-15)[others])
 
 
 @pytest.mark.parametrize("beta", [0.0, 0.3, 0.8, 1.0])
@@ -310,16 +296,15 @@ def test_a_state_whose_mass_is_said_to_be_nothing_has_prices_all_the_same(given,
     search = Search(P, labels, k, "lists", mu=mu)
     others = np.arange(k) != k - 1
     gains = search.gains(beta, n - 1)
-    for care in range(3):
-        bounds = search.bounds(beta, n - 1, care)[others]
-        assert np.all(np.isfinite(bounds))
-        assert np.all(bounds <= gains[others] + 1e-15)
+    bounds = search.bounds(beta, n - 1)[others]
+    assert np.all(np.isfinite(bounds))
+    assert np.all(bounds <= gains[others] + 1e-15)
     search.descend(beta, exchange=True)
     search.exchange_singletons(beta)
     rebuilt = make_table(search.problem, search.table.labels, k)
     descent.build(search.problem, rebuilt)
-    np.testing.assert_array_equal(search.table.flow.counts, rebuilt.flow.counts)
-    np.testing.assert_array_equal(search.table.lists.bounds, rebuilt.lists.bounds)
+    np.testing.assert_array_equal(search.table.b.counts, rebuilt.b.counts)
+    np.testing.assert_array_equal(search.table.a.length, rebuilt.a.length)
 
 
 def test_bounds_are_not_loose_where_groups_hold_one_state(rng):
@@ -332,19 +317,21 @@ def test_bounds_are_not_loose_where_groups_hold_one_state(rng):
     search = Search(chains.normalized(P), labels, k, "lists")
     members = np.flatnonzero(np.array(search.labels) == 0)[:50]
     for beta in (0.0, 0.3, 0.8):
-        gap = [(search.gains(beta, x) - search.bounds(beta, x, care=1))[1:] / search.mu[x] for x in members]
+        gap = [(search.gains(beta, x) - search.bounds(beta, x))[1:] / search.mu[x] for x in members]
         assert np.median(gap) < 1.5
         assert np.max(gap) < 3.0
 
 
-@pytest.mark.parametrize(("n", "k"), [(300, 5), (300, 12)])
-def test_bounds_are_tight_where_a_state_is_small_beside_its_group(n, k, rng):
-    """Guard: a loose bound would be as right, and useless."""
-    search = Search(rng.dirichlet(np.ones(n), size=n), chains.random_labels(n, k, rng), k, "lists")
+@pytest.mark.parametrize(("layout", "gap"), [("dense", 0.01), ("lists", 0.2)])
+@pytest.mark.parametrize("k", [5, 12])
+def test_bounds_are_tight_where_a_state_is_small_beside_its_group(k, layout, gap, rng):
+    """Guard: a loose bound would be as right, and useless. Gaps in bits per unit of mass."""
+    n = 300
+    search = Search(rng.dirichlet(np.ones(n), size=n), chains.random_labels(n, k, rng), k, layout)
     for x in range(10):
         others = np.arange(k) != search.labels[x]
-        gap = (search.gains(0.3, x) - search.bounds(0.3, x, care=2))[others]
-        assert np.all(gap < 0.1 * search.mu[x])
+        found = (search.gains(0.3, x) - search.bounds(0.3, x))[others]
+        assert np.all(found < gap * search.mu[x])
 
 
 @given(seed=chains.seeds, beta=objectives, layout=st.sampled_from(LAYOUTS))
@@ -420,11 +407,11 @@ def assert_like_new(search, beta):
     fresh = make_table(search.problem, search.table.labels, search.k)
     descent.build(search.problem, fresh)
     np.testing.assert_array_equal(search.table.size, np.bincount(search.labels, minlength=search.k))
-    np.testing.assert_array_equal(search.table.flow.counts, fresh.flow.counts)
-    k, mass = search.k, search.table.flow.mass[:, : search.k]
-    np.testing.assert_allclose(mass, fresh.flow.mass[:, :k], rtol=0, atol=1e-15)
+    np.testing.assert_array_equal(search.table.b.counts, fresh.b.counts)
+    k, mass = search.k, search.table.b.mass[:, : search.k]
+    np.testing.assert_allclose(mass, fresh.b.mass[:, :k], rtol=0, atol=1e-15)
     into, out_of, within = mass[:k], mass[k : 2 * k], mass[2 * k]
-    assert np.all(out_of[fresh.flow.counts == 0] == 0.0)
+    assert np.all(out_of[fresh.b.counts == 0] == 0.0)
     np.testing.assert_array_equal(into, out_of.T)
     np.testing.assert_array_equal(within, out_of.diagonal())
     # All that a table is good for are prices.
@@ -456,7 +443,7 @@ def test_groups_do_run_empty_if_allowed(rng):
 def test_in_pairs_a_state_only_chooses_between_two_halves(seed, beta, layout):
     search = random_search(seed, layout, n=8, k=4)
     before, cost = np.array(search.labels), search.cost(beta)
-    moves, change = search.sweep(beta, np.arange(len(before)), in_pairs=True)
+    moves, change = search.sweep_pairs(beta)
     after = np.array(search.labels)
     np.testing.assert_array_equal(before >> 1, after >> 1)
     assert moves >= np.count_nonzero(before != after)
@@ -556,7 +543,7 @@ def test_weights_down_to_1e_300(layout, beta, rng):
         np.testing.assert_allclose(
             search.gains(beta, x), np.array(moved) - search.cost(beta), rtol=0, atol=1e-14
         )
-    trace = search.descend(beta, tolerance=0.0, exchange=True)
+    trace = search.descend(beta, exchange=True)
     assert np.all(np.isfinite(trace))
     assert set(search.labels) == {0, 1}
     if as_objective(beta).beta != 1.0:
@@ -588,7 +575,8 @@ def test_sparse_chains_given_dense_are_searched_as_lists(rng):
     # Twelve states on a ring: a dense table would be mostly zeros.
     P = chains.normalized(np.roll(np.eye(12), 1, axis=1) + np.eye(12))
     stored_dense, stored_sparse = Search(P, np.arange(12) % 3, 3), Search(P, np.arange(12) % 3, 3, "lists")
-    assert stored_dense.problem.columns.size == stored_sparse.problem.columns.size == 0
+    assert not isinstance(stored_dense.problem, DenseProblem)
+    assert not isinstance(stored_sparse.problem, DenseProblem)
     stored_dense.descend(0.3)
     stored_sparse.descend(0.3)
     assert stored_dense.labels == stored_sparse.labels
@@ -622,7 +610,7 @@ def test_without_lists_tracked_costs_are_true_costs(seed):
 @pytest.mark.parametrize(("layout", "beta"), [("flows", 0.5), ("lists", 0.5), ("lists", 0.3), ("lists", 1.0)])
 def test_who_has_a_neighbour_that_moved_waits(layout, beta, rng):
     P = sparse_matrix(40, 2, rng)
-    search = Search(P, rng.integers(0, 4, 40), 4, layout, queue=True)
+    search = Search(P, rng.integers(0, 4, 40), 4, layout)
     before = np.array(search.labels)
     while search.sweep(beta, [rng.integers(40)])[0] == 0:
         assert not search.table.waiting.any()
@@ -630,7 +618,7 @@ def test_who_has_a_neighbour_that_moved_waits(layout, beta, rng):
     leads_to, comes_from = P[moved] > 0, P[:, moved] > 0
     expected = leads_to | comes_from
     if layout == "lists":
-        descent.call_siblings(search.problem, search.table)
+        enqueue_siblings(search.problem, search.table.waiting)
         expected = expected | (P[comes_from] > 0).any(axis=0)
     assert np.flatnonzero(search.table.waiting).tolist() == np.flatnonzero(expected).tolist()
 
@@ -658,12 +646,8 @@ def test_with_many_groups_bounds_from_links_alone_hold_and_choose_the_same(seed)
     search = Search(P, labels, k, "flows")
     for x in rng.choice(n, 5, replace=False):
         objective = Objective(*rng.choice([[0.5, 0.0], [0.7, 0.4]]))
-        prices, state = search.gains(objective, x), (search.problem, search.table, objective.weights, x)
-        leave, *links = descent._leave(*state, -1, search.work)
-        elsewhere = descent._bound_links(*state, search.work, *links)
-        linked = {int(y) for side in range(2) for y in search.work.groups[side, : links[side]]}
-        bounds = leave + np.array([search.work.gain[y] if y in linked else elsewhere for y in range(k)])
-        descent._forget_flow(search.work, *links)
+        prices, bounds = search.gains(objective, x), np.zeros(k)
+        bound_by_links(search.problem, search.table, objective.weights, int(x), search.work, bounds)
         others = np.arange(k) != labels[x]
         assert (bounds[others] <= prices[others] + 1e-12).all()
 
@@ -671,7 +655,7 @@ def test_with_many_groups_bounds_from_links_alone_hold_and_choose_the_same(seed)
 @pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="takes minutes without the compiler")
 def test_more_groups_than_are_bounded_one_by_one(rng):
     P = sparse_matrix(400, 2, rng)
-    k = descent._MANY_GROUPS + 40
+    k = _MANY_GROUPS + 40
     labels = chains.random_labels(400, k, rng)
     many, literal = Search(P, labels, k, "flows"), Search(P, labels, k, "lists")
     for x in range(400):

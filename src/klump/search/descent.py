@@ -36,18 +36,86 @@ def descend(
 
     Returns the labels and the trace (cost after each sweep, up to a constant) per objective.
     """
-    from klump.search.kernels import descent as kernels
-
-    table, work = make_table(problem, labels, n_groups), make_work(n_groups)
     found, traces = [], []
     for objective in objectives:
-        trace = np.zeros(max_sweeps + 1)
-        done = kernels.descend(
-            problem, table, work, objective.weights, order, TOLERANCE, allow_empty, exchange, trace
-        )
-        found.append(table.labels.copy())
-        traces.append(trace[: done + 1])
+        search = LocalSearch(problem, labels, n_groups, objective, order)
+        trace = search.descend(max_sweeps, allow_empty=allow_empty, exchange=exchange)
+        labels = search.table.labels
+        found.append(labels.copy())
+        traces.append(np.array(trace))
     return found, traces
+
+
+class LocalSearch:
+    """Algorithm 1 on one objective: the table of the sums that the kernels keep, and the cost up to a constant."""
+
+    def __init__(
+        self,
+        problem: Problem,
+        labels: Labels,
+        n_groups: int,
+        objective: Objective,
+        order: NDArray[np.int64],
+    ) -> None:
+        self.problem = problem
+        self.objective = objective
+        self.order = order
+        self.table = make_table(problem, labels, n_groups, keep_a=objective.weights.into != 0.0)
+        self.work = make_work(n_groups)
+        self.build()
+
+    def build(self) -> None:
+        """Recompute all sums from the labels."""
+        from klump.search.kernels.descent import build
+
+        self.cost = cost_from_sums(build(self.problem, self.table), self.objective)
+
+    def sweep(self, order: NDArray[np.int64], tolerance: float, *, allow_empty: bool) -> tuple[int, float]:
+        """One pass of Algorithm 1: number of moves and change of the cost."""
+        from klump.search.kernels.descent import sweep
+
+        weights = self.objective.weights
+        return sweep(self.problem, self.table, self.work, weights, order, tolerance, allow_empty)
+
+    def descend(self, max_sweeps: int, *, allow_empty: bool, exchange: bool) -> list[float]:
+        """Sweep until no state moves, at most ``max_sweeps`` times; the cost before and after each sweep.
+
+        The sums are rebuilt after as many moves as there are states, and at the end, so that rounding errors do not
+        accumulate.
+        """
+        trace, moves_since_build = [self.cost], 0
+        while len(trace) <= max_sweeps:
+            moves, change = self.sweep(self.order, TOLERANCE, allow_empty=allow_empty)
+            if moves == 0 and exchange:
+                moves, change = self._exchange_singletons()
+            moves_since_build += moves
+            self.cost += change
+            ends = moves == 0 or len(trace) == max_sweeps
+            if moves_since_build >= self.order.size or (ends and moves_since_build > 0):
+                self.build()
+                moves_since_build = 0
+            trace.append(self.cost)
+            if moves == 0:
+                break
+        return trace
+
+    def _exchange_singletons(self) -> tuple[int, float]:
+        """Move the member of each group of one to its best other group and fill the group anew, where that pays."""
+        from klump.search.kernels.descent import fill_group
+
+        moves, change = 0, 0.0
+        for y in np.flatnonzero(self.table.size == 1) if self.table.size.size > 1 else ():
+            if self.table.size[y] != 1:
+                continue
+            member = int(np.flatnonzero(self.table.labels == y)[0])
+            _, leave = self.sweep(np.array([member]), -np.inf, allow_empty=True)
+            limit = -TOLERANCE - leave
+            weights = self.objective.weights
+            filler, join = fill_group(self.problem, self.table, self.work, weights, y, limit, member)
+            if filler != member:
+                moves += 1
+                change += leave + join
+        return moves, change
 
 
 def cost_of(task: Task, labels: Labels) -> float:
@@ -99,9 +167,10 @@ def split_off_singletons(problem: Problem, n_groups: int, objective: Objective) 
     """Split k - 1 single states off one large group, greedily: cheap where little information need be kept."""
     from klump.search.kernels import descent as kernels
 
-    table = make_table(problem, np.zeros(problem.mu.size), n_groups)
+    table, work = make_table(problem, np.zeros(problem.mu.size), n_groups), make_work(n_groups)
     kernels.build(problem, table)
-    kernels.split_off(problem, table, make_work(n_groups), objective.weights)
+    for y in range(1, n_groups):
+        kernels.fill_group(problem, table, work, objective.weights, y, np.inf, 0)
     return table.labels
 
 

@@ -13,7 +13,7 @@ from scipy import sparse
 
 from klump.chain.validation import Matrix
 from klump.search.descent import fill_empty_groups
-from klump.search.kernels.tables import Problem
+from klump.search.kernels.tables import DenseProblem, Problem
 from klump.search.method import Labels, Task
 
 Singles = NDArray[np.float32]
@@ -81,7 +81,7 @@ def _multiply_joint(problem: Problem, vector: Floats) -> Floats:
     """J times a vector."""
     from klump.search.kernels.embedding import multiply_one
 
-    if problem.rows.size:
+    if isinstance(problem, DenseProblem):
         return np.asarray(problem.rows @ vector)
     # SciPy would cast int32 indices to the int64 of indptr: a copy, perhaps larger than memory.
     out = np.empty_like(vector)

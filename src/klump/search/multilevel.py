@@ -23,7 +23,7 @@ from klump.search.descent import (
     split_off_singletons,
 )
 from klump.search.embedding import cluster_embedding, splitting_vector
-from klump.search.kernels.tables import Problem, Table
+from klump.search.kernels.tables import DenseProblem, Problem, Table, Weights
 from klump.search.method import EQUAL, Found, Labels, Task, better, run_interruptible
 from klump.search.objective import MIDDLE, Objective
 from klump.search.problem import make_problem, make_table, make_work
@@ -181,7 +181,7 @@ class _MultilevelRun:
 
         problem, n = self._problem, self.task.chain.n_states
         parts = min(max(_PARTS_PER_GROUP * self.k, _MIN_PARTS), max(_MAX_PARTS, 2 * self.k), n // 4)
-        if problem.rows.size or not self._can_split():
+        if isinstance(problem, DenseProblem) or not self._can_split():
             return None
         links = problem.out_indptr, problem.out_indices, problem.out_mass
         joined, count = groups(*links, np.ones(n), 0.0, _JOIN_ROUNDS, max(2, 2 * n // parts))
@@ -196,7 +196,7 @@ class _MultilevelRun:
         kernels.build(self._problem, table)
         work, weights = make_work(2 * self.k), Objective(1.0).weights
         for _ in range(_PAIR_SWEEPS):
-            kernels.sweep(self._problem, table, work, weights, table.everyone, TOLERANCE, True, True)
+            kernels.sweep_pairs(self._problem, table, work, weights, np.arange(halves.size), TOLERANCE)
         return table.labels
 
     def _sweep_and_merge(self, labels: Labels, sweeps: int = _FREE_SWEEPS) -> Labels:
@@ -205,7 +205,7 @@ class _MultilevelRun:
         if count <= self.k:
             return labels
         table = self._sweep(labels, count, MIDDLE, sweeps=sweeps)[0]
-        flow, nu = table.flow.mass[count : 2 * count, :count], table.nu[0, :count]
+        flow, nu = table.b.mass[count : 2 * count, :count], table.nu[:count]
         merging = Merging(flow, nu, np.arange(count, dtype=np.int32), MIDDLE.weights)
         merging.run(self.k)
         return groups_after(merging.pairs, count - self.k)[table.labels]
@@ -232,16 +232,15 @@ class _MultilevelRun:
         from klump.search.kernels import descent as kernels
 
         task, n, weights = self.task, labels.size, objective.weights
-        queue, lists = not self._problem.columns.size, weights.into != 0.0
-        table, work = make_table(self._problem, labels, k, lists=lists, queue=queue), make_work(k)
-        everyone = order = table.everyone
+        table, work = make_table(self._problem, labels, k, keep_a=weights.into != 0.0), make_work(k)
+        everyone = order = np.arange(n)
         offset = task.offset(objective)
         cost = cost_from_sums(kernels.build(self._problem, table), objective) + offset
         trace, moves_since_build, budget = [cost], 0, min(sweeps, task.max_sweeps) * n
         while 2 * budget > order.size:
             budget -= order.size
             table.waiting[:] = 0
-            moves, change = kernels.sweep(self._problem, table, work, weights, order, TOLERANCE, False, False)
+            moves, change = kernels.sweep(self._problem, table, work, weights, order, TOLERANCE, False)
             moves_since_build += moves
             cost += change
             if moves_since_build >= n:  # limits accumulated rounding errors
@@ -251,12 +250,20 @@ class _MultilevelRun:
             is_optimum = moves == 0 and order.size == n
             if is_optimum or (moves < _FEW_MOVES * n and not to_optimum):
                 break
-            if lists:
-                kernels.call_siblings(self._problem, table)
-            order = np.flatnonzero(table.waiting) if queue and moves else everyone
+            order = self._waiting(table.waiting, weights) if moves else everyone
         if to_optimum:
             trace[-1] = cost_from_sums(kernels.build(self._problem, table), objective) + offset
         return table, trace
+
+    def _waiting(self, waiting: NDArray[np.uint8], weights: Weights) -> NDArray[np.int64]:
+        """States whose prices changed since the last sweep by more than B did."""
+        from klump.search.kernels.queue import enqueue_siblings
+
+        if isinstance(self._problem, DenseProblem):
+            return np.arange(waiting.size)
+        if weights.into != 0.0:
+            enqueue_siblings(self._problem, waiting)
+        return np.flatnonzero(waiting)
 
     def _update(self, found: Found) -> Found:
         """Update the incumbent under the target objective; the argument itself."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
@@ -13,16 +12,25 @@ from scipy import sparse
 
 from klump.chain import MarkovChain, rows
 from klump.chain.rows import folder_of
-from klump.errors import InvalidArgumentError
-from klump.search.kernels.tables import WIDE, Dense, Flow, Lists, Problem, Table, Work
+from klump.search.kernels.tables import (
+    ENTRY,
+    A,
+    DenseA,
+    DenseProblem,
+    Flow,
+    ListsA,
+    NoA,
+    Problem,
+    SparseProblem,
+    Table,
+    Work,
+)
 
 # Entries of the argument buffer of f, at least: 16 kB of float64, half of a first-level cache.
 _BUFFER = 2048
-# Bytes per cache line.
-_CACHE_LINE = 64
-# Blocks of list entries at most: block numbers are int32.
-_MAX_BLOCKS = 2**31
-# Share of non-zero entries below which a dense chain is searched in the sparse layout. Empirical.
+# Float64 lanes of the widest SIMD registers (AVX-512).
+_LANES = 8
+# Share of non-zero entries below which a dense chain is searched in the sparse transposition. Empirical.
 _DENSE_SHARE = 0.25
 # Buckets of columns at most, when a file is transposed: write cursors that are active together.
 _MAX_BUCKETS = 4096
@@ -35,29 +43,22 @@ def make_problem(chain: MarkovChain, order: NDArray[np.int64] | None = None) -> 
     memory-mapped, all arrays of their size are too.
     """
     n, mu = chain.n_states, chain.stationary_distribution
-    joint, transposed = np.zeros((0, 0)), np.zeros((0, 0))
     if not chain.is_sparse and np.count_nonzero(chain.joint) >= _DENSE_SHARE * n * n:
         joint = np.asarray(chain.joint)
-        transposed = np.ascontiguousarray(joint.T)
-        inflow, loops = joint.sum(axis=0), np.diagonal(joint).copy()
-        by_row = by_column = _allocate(np.zeros(n + 1, dtype=np.int64), None)
-    else:
-        by_row = _by_row(chain, order)
-        by_column, inflow, loops = _by_column(by_row)
-        mu = mu if order is None else mu[order]
+        columns, loops = np.ascontiguousarray(joint.T), np.diagonal(joint).copy()
+        return _read_only(DenseProblem(rows=joint, columns=columns, loops=loops, mu=mu))
+    by_row = _by_row(chain, order)
+    by_column, loops = _by_column(by_row)
     return _read_only(
-        Problem(
-            rows=joint,
-            columns=transposed,
+        SparseProblem(
             indptr=by_column.indptr,
             indices=by_column.indices,
             mass=by_column.mass,
             out_indptr=by_row.indptr,
             out_indices=by_row.indices,
             out_mass=by_row.mass,
-            inflow=inflow,
             loops=loops,
-            mu=mu,
+            mu=mu if order is None else mu[order],
         )
     )
 
@@ -87,45 +88,45 @@ def _permute(matrix: sparse.csr_array, weight: NDArray[np.float64], order: NDArr
 
     Rows are read sequentially; there is one write cursor per ascending run of ``order``.
     """
-    from klump.search.kernels import layout
+    from klump.search.kernels import transposition
 
     weight = weight.view()
     _read_only((weight,))
     place = np.empty(order.size, dtype=np.int32)
     place[order] = np.arange(order.size)
     begins, ends = matrix.indptr.astype(np.int64), np.zeros(order.size + 1, dtype=np.int64)
-    layout.count_in_rows(begins, matrix.data, weight, place, ends[1:])
+    transposition.count_in_rows(begins, matrix.data, weight, place, ends[1:])
     np.cumsum(ends, out=ends)
     result = _allocate(ends, folder_of(matrix))
-    layout.put_rows(begins, matrix.indices, matrix.data, weight, place, *result)
+    transposition.put_rows(begins, matrix.indices, matrix.data, weight, place, *result)
     return _read_only(result)
 
 
-def _by_column(by_row: _Compressed) -> tuple[_Compressed, NDArray[np.float64], NDArray[np.float64]]:
-    """Transpose from CSR to CSC format; also the column sums and the diagonal.
+def _by_column(by_row: _Compressed) -> tuple[_Compressed, NDArray[np.float64]]:
+    """Transpose from CSR to CSC format; also the diagonal.
 
     Memory-mapped entries are distributed to buckets of columns and then sorted per bucket (a bucket sort): a direct
     transpose would touch another page of the file per entry.
     """
-    from klump.search.kernels import layout
+    from klump.search.kernels import transposition
 
     n, m, folder = by_row.indptr.size - 1, by_row.mass.size, folder_of(by_row.mass)
-    ends, inflow, loops = np.zeros(n + 1, dtype=np.int64), np.zeros(n), np.zeros(n)
-    layout.count_columns(by_row.indices, ends[1:])
+    ends, loops = np.zeros(n + 1, dtype=np.int64), np.zeros(n)
+    transposition.count_columns(by_row.indices, ends[1:])
     np.cumsum(ends, out=ends)
     result = _allocate(ends, folder)
     cursors, size = ends[:-1].copy(), max(rows.MAX_BLOCK_TRANSITIONS, m // _MAX_BUCKETS)
     if folder is None or m <= size:
-        layout.transpose(*by_row, cursors, result.indices, result.mass, inflow, loops)
-        return result, inflow, loops
+        transposition.transpose(*by_row, cursors, result.indices, result.mass, loops)
+        return result, loops
     bucket = (ends[:-1] // size).astype(np.int32)
     first = np.searchsorted(bucket, np.arange(bucket[-1] + 2))
     column = rows.empty_array(m, np.int32, folder)
-    layout.deal_out(*by_row, bucket, ends[first[:-1]], column, result.indices, result.mass, inflow, loops)
+    transposition.deal_out(*by_row, bucket, ends[first[:-1]], column, result.indices, result.mass, loops)
     for begin, end in pairwise(ends[first].tolist()):
         mixed = (array[begin:end].copy() for array in (column, result.indices, result.mass))
-        layout.sort_bucket(*mixed, cursors, result.indices, result.mass)
-    return result, inflow, loops
+        transposition.sort_bucket(*mixed, cursors, result.indices, result.mass)
+    return result, loops
 
 
 def _allocate(indptr: NDArray[np.int64], folder: Path | None) -> _Compressed:
@@ -144,96 +145,68 @@ def _read_only(arrays: _Arrays) -> _Arrays:
     return arrays
 
 
-def make_table(
-    problem: Problem, labels: NDArray[Any], n_groups: int, *, lists: bool = True, queue: bool = False
-) -> Table:
+def make_table(problem: Problem, labels: NDArray[Any], n_groups: int, *, keep_a: bool = True) -> Table:
     """Allocate the tables of a search from the labels; ``kernels.descent.build`` fills them.
 
-    A sparse search at beta = 1/2 needs no ``lists``; they are memory-mapped if the problem is. With a ``queue``, moves
-    mark the neighbours of the moved state.
+    A sparse search in which A has weight zero need not keep it. Lists are memory-mapped if the problem is.
     """
-    n, k = problem.mu.size, n_groups
-    dense_shape = (k, n) if problem.columns.size else (0, 0)
-    lists = lists or problem.columns.size > 0
-    folder = folder_of(problem.out_mass)
-    bounds, blocks = np.zeros((n if lists else 0, 2), dtype=np.int32), 0
-    if lists and not problem.columns.size:
-        room = (np.minimum(np.diff(problem.out_indptr), k) + 3) // 4
-        blocks = int(room.sum())
-        if blocks >= _MAX_BLOCKS:
-            raise InvalidArgumentError(
-                f"the chain has too many transitions for {k} groups: tables of them would take "
-                f"{blocks * _CACHE_LINE >> 30} GiB; use fewer groups, or beta=0.5, which needs no such tables"
-            )
-        bounds[1:, 0] = np.cumsum(room[:-1])
-    mass = _cache_aligned((blocks, 8), np.float64, folder)
+    n, k, width = problem.mu.size, n_groups, _width(n_groups)
     return Table(
         labels=np.array(labels, dtype=np.int32),
         size=np.zeros(k, dtype=np.int64),
-        nu=np.zeros((3, _width(k))),
+        nu=np.zeros(width),
+        nu_f=np.zeros(width),
         lightest=np.zeros(1),
-        dense=Dense(
-            into=np.zeros(dense_shape),
-            into_log=np.zeros(dense_shape),
-            into_inverse=np.zeros(dense_shape),
-            empty=np.zeros(k, dtype=np.int64),
-            into_count=np.zeros(dense_shape, dtype=np.int32),
-            out_of=np.zeros(dense_shape),
-            out_of_count=np.zeros(dense_shape, dtype=np.int32),
-        ),
-        lists=Lists(bounds=bounds, mass=mass, marks=mass.view(np.int32)),
-        flow=Flow(
-            mass=np.zeros((2 * k + 1, _width(k))),
-            log=np.zeros((2 * k + 1, _width(k))),
-            rough=np.zeros((2 * k + 1, _width(k, WIDE)), dtype=np.float32),
+        a=_make_a(problem, k, keep_a=keep_a),
+        b=Flow(
+            mass=np.zeros((2 * k + 1, width)),
+            log=np.zeros((2 * k + 1, width)),
             most=np.zeros(2 * k + 1),
             counts=np.zeros((k, k), dtype=np.int64),
         ),
-        one=np.zeros(1, dtype=np.int64),
-        everyone=np.arange(n, dtype=np.int64),
-        waiting=np.zeros(n if queue else 0, dtype=np.uint8),
+        waiting=np.zeros(n, dtype=np.uint8),
     )
 
 
-def _width(n_groups: int, multiple: int = 8) -> int:
-    """Padded length of a row over the groups: k + 4, for the free slots of a block, rounded up to a multiple."""
-    return -(-(n_groups + 4) // multiple) * multiple
+def _make_a(problem: Problem, k: int, *, keep_a: bool) -> A:
+    n = problem.mu.size
+    if isinstance(problem, DenseProblem):
+        return DenseA(
+            mass=np.zeros((k, n)),
+            log=np.zeros((k, n)),
+            inverse=np.zeros((k, n)),
+            counts=np.zeros((k, n), dtype=np.int32),
+            zeros=np.zeros(k, dtype=np.int64),
+            back=np.zeros((k, n)),
+            back_counts=np.zeros((k, n), dtype=np.int32),
+        )
+    if not keep_a:
+        return NoA(n)
+    ends = np.cumsum(np.minimum(np.diff(problem.out_indptr), k))
+    entries = rows.empty_array(int(ends[-1]), ENTRY, folder_of(problem.out_mass))
+    begin = np.concatenate([[0], ends[:-1]]).astype(np.int64)
+    return ListsA(begin=begin, length=np.zeros(n, dtype=np.int32), entries=entries)
 
 
-def _cache_aligned(shape: tuple[int, ...], dtype: Any, folder: Path | None) -> NDArray[Any]:
-    """Uninitialised array aligned to cache lines, so that no block straddles two.
-
-    ``np.empty`` requests huge pages for large arrays, which saves TLB misses; ``np.zeros`` does not.
-    """
-    if folder is not None:
-        return rows.empty_array(shape, dtype, folder)
-    size = math.prod(shape) * np.dtype(dtype).itemsize
-    raw = np.empty(size + _CACHE_LINE, dtype=np.uint8)
-    begin = -raw.ctypes.data % _CACHE_LINE
-    return raw[begin : begin + size].view(dtype).reshape(shape)
+def _width(n_groups: int) -> int:
+    """Padded length of a row over the groups: a multiple of the SIMD lanes."""
+    return -(-n_groups // _LANES) * _LANES
 
 
 def make_work(n_groups: int) -> Work:
     """Scratch space, not to be shared between threads."""
-    k = n_groups
-    # A move changes at most 4 k entries of B; a multiple of 16 SIMD lanes.
-    size = max(_BUFFER, _width(4 * k, 16))
+    k, width = n_groups, _width(n_groups)
+    # A price takes at most 2 k + 1 entries of B.
+    size = max(_BUFFER, 2 * k + 1)
     return Work(
-        gain=np.zeros(_width(k)),
-        change=np.zeros(_width(k)),
-        rough=np.zeros((2, _width(k, WIDE)), dtype=np.float32),
-        into=np.zeros(_width(k)),
+        bound=np.zeros(width),
+        gain_b=np.zeros(width),
+        join_a=np.zeros(width),
+        leave_a=np.zeros(1),
         mass=np.zeros((2, k)),
         counts=np.zeros((2, k), dtype=np.int64),
-        groups=np.zeros((2, k + 1), dtype=np.uint32),
+        groups=np.zeros((2, k + 1), dtype=np.int64),
+        n_linked=np.zeros(2, dtype=np.int64),
         buffer=np.zeros((3, size)),
         buffer_group=np.zeros(size, dtype=np.int32),
-        places=np.zeros((2, size), dtype=np.int64),
-        prepared=np.zeros(1, dtype=np.int64),
-        ratio=np.zeros(size, dtype=np.float32),
-        share=np.zeros(size, dtype=np.float32),
-        row=np.zeros(2 * k + 4, dtype=np.int64),
-        weight=np.zeros(2 * k + 4),
-        rough_weight=np.zeros(2 * k + 4, dtype=np.float32),
-        rough_log=np.zeros(2 * k + 4, dtype=np.float32),
     )

@@ -21,7 +21,9 @@ from klump.distributed.kernels.tables import (
     Terms,
     Work,
 )
-from klump.search.kernels.descent import KERNEL, PART, f
+from klump.search.kernels.logarithm import f
+from klump.search.kernels.options import INLINED as PART
+from klump.search.kernels.options import KERNEL
 
 
 @njit(**KERNEL)

@@ -9,13 +9,15 @@ front adds up what is cut off, one from the back what is left, so that nothing i
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 
-from klump.search.kernels.options import FAST, KERNEL
-from klump.search.kernels.tables import Floats, Ints, Problem, Shorts
+from klump.search.kernels.dispatch import by_type
+from klump.search.kernels.logarithm import f
+from klump.search.kernels.options import INLINED, KERNEL
+from klump.search.kernels.tables import DenseProblem, Floats, Ints, Problem, Shorts, SparseProblem
 
 
 class Links(NamedTuple):
@@ -29,12 +31,33 @@ class Links(NamedTuple):
     touched: Ints  # (k + 3,) places with a count, and room for one more
 
 
-PART: dict[str, Any] = {"error_model": "numpy", "fastmath": FAST, "forceinline": True}
+@by_type
+def _add_column(problem: Problem, x: int, mass: Floats, mass_f: Floats) -> float:
+    """Add the transitions to state x to the masses; returns the change of the sum of their f."""
+    raise TypeError(type(problem))
 
 
-@njit(**PART)
-def _f(t: float) -> float:
-    return t * np.log2(t) if t > 0.0 else 0.0
+@_add_column.register(DenseProblem)
+def _add_dense_column(problem: DenseProblem, x: int, mass: Floats, mass_f: Floats) -> float:
+    change = 0.0
+    for i in range(mass.size):
+        mass[i] += problem.columns[x, i]
+        after = f(mass[i])
+        change += after - mass_f[i]
+        mass_f[i] = after
+    return change
+
+
+@_add_column.register(SparseProblem)
+def _add_sparse_column(problem: SparseProblem, x: int, mass: Floats, mass_f: Floats) -> float:
+    change = 0.0
+    for p in range(problem.indptr[x], problem.indptr[x + 1]):
+        i = problem.indices[p]
+        mass[i] += problem.mass[p]
+        after = f(mass[i])
+        change += after - mass_f[i]
+        mass_f[i] = after
+    return change
 
 
 @njit(**KERNEL)
@@ -46,19 +69,7 @@ def into_sums(problem: Problem, order: Ints, begin: int, end: int, out: Floats) 
         for step in range(size):
             place = end - 1 - step if way else begin + step
             x = order[place]
-            if problem.columns.size > 0:
-                for i in range(mass.size):
-                    mass[i] += problem.columns[x, i]
-                    new = _f(mass[i])
-                    total += new - mass_f[i]
-                    mass_f[i] = new
-            else:
-                for p in range(problem.indptr[x], problem.indptr[x + 1]):
-                    i = problem.indices[p]
-                    mass[i] += problem.mass[p]
-                    new = _f(mass[i])
-                    total += new - mass_f[i]
-                    mass_f[i] = new
+            total += _add_column(problem, x, mass, mass_f)
             if way == 0:
                 out[place] += total
             elif step < size - 1:
@@ -68,9 +79,9 @@ def into_sums(problem: Problem, order: Ints, begin: int, end: int, out: Floats) 
         out[place] -= whole
 
 
-@njit(**PART)
+@njit(**INLINED)
 def _add(links: Links, way: int, z: int, mass: float, n_touched: int) -> int:
-    """One more transition from or to group z; the number of groups touched so far."""
+    """Add a transition from or to group z; returns the number of groups touched so far."""
     links.touched[n_touched] = z
     n_touched += links.counts[0, z] + links.counts[1, z] == 0
     links.mass[way, z] += mass
@@ -78,21 +89,30 @@ def _add(links: Links, way: int, z: int, mass: float, n_touched: int) -> int:
     return n_touched
 
 
-@njit(**PART)
+@by_type
 def _collect(problem: Problem, where: Shorts, x: int, links: Links) -> int:
-    """Links of state x with the groups; the number of places touched."""
+    """Collect the links of state x with the groups; returns the number of places touched."""
+    raise TypeError(type(problem))
+
+
+@_collect.register(DenseProblem)
+def _collect_dense(problem: DenseProblem, where: Shorts, x: int, links: Links) -> int:
     n_touched = 0
-    if problem.columns.size > 0:
-        for i in range(where.size):
-            z, away, back = where[i], problem.rows[x, i], problem.columns[x, i]
-            links.mass[0, z] += away
-            links.mass[1, z] += back
-            links.counts[0, z] += away > 0.0
-            links.counts[1, z] += back > 0.0
-        for z in range(links.touched.size - 1):
-            links.touched[n_touched] = z
-            n_touched += links.counts[0, z] + links.counts[1, z] > 0
-        return n_touched
+    for i in range(where.size):
+        z, away, back = where[i], problem.rows[x, i], problem.columns[x, i]
+        links.mass[0, z] += away
+        links.mass[1, z] += back
+        links.counts[0, z] += away > 0.0
+        links.counts[1, z] += back > 0.0
+    for z in range(links.touched.size - 1):
+        links.touched[n_touched] = z
+        n_touched += links.counts[0, z] + links.counts[1, z] > 0
+    return n_touched
+
+
+@_collect.register(SparseProblem)
+def _collect_sparse(problem: SparseProblem, where: Shorts, x: int, links: Links) -> int:
+    n_touched = 0
     for p in range(problem.out_indptr[x], problem.out_indptr[x + 1]):
         n_touched = _add(links, 0, where[problem.out_indices[p]], problem.out_mass[p], n_touched)
     for p in range(problem.indptr[x], problem.indptr[x + 1]):
@@ -100,7 +120,7 @@ def _collect(problem: Problem, where: Shorts, x: int, links: Links) -> int:
     return n_touched
 
 
-@njit(**PART)
+@njit(**INLINED)
 def _flow_sums(
     problem: Problem,
     where: Shorts,
@@ -135,17 +155,17 @@ def _flow_sums(
                 z = links.touched[q]
                 for to in range(2):
                     if z < k and z != home and counts[to, z] > 0:
-                        total -= _f(grown[to, z])
+                        total -= f(grown[to, z])
                         grown[to, z] += mass[to, z]
-                        total += _f(grown[to, z])
+                        total += f(grown[to, z])
                     mass[to, z] = 0.0
                     counts[to, z] = 0
             where[x] = home
             if way == 0:
-                out[place] = total + _f(within) + _f(forth) + _f(back)
+                out[place] = total + f(within) + f(forth) + f(back)
             elif step < size - 1:
-                out[place - 1] += total + _f(within)
-        whole = total + _f(within)
+                out[place - 1] += total + f(within)
+        whole = total + f(within)
     for place in range(begin, end):
         out[place] -= whole
 

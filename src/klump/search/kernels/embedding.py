@@ -9,8 +9,8 @@ from numba import njit
 from numpy.typing import NDArray
 
 from klump.search.kernels import options
+from klump.search.kernels.prefetch import prefetch
 from klump.search.kernels.tables import Floats, Ints, Shorts
-from klump.search.kernels.vectors import prefetch
 
 # Nothing is allocated here, so nothing needs counting.
 KERNEL: dict[str, Any] = {**options.KERNEL, "_nrt": False}

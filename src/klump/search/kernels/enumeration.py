@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from klump.search.kernels.descent import KERNEL, PART, f
+from klump.search.kernels.logarithm import f
+from klump.search.kernels.options import INLINED as PART
+from klump.search.kernels.options import KERNEL
 from klump.search.kernels.tables import Floats, Ints, Weights
 
 

@@ -21,7 +21,9 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from klump.search.kernels.descent import KERNEL, LOG2_E, PART, f
+from klump.search.kernels.logarithm import LOG2_E, f
+from klump.search.kernels.options import INLINED as PART
+from klump.search.kernels.options import KERNEL
 from klump.search.kernels.tables import Floats, Ints
 
 Singles = NDArray[np.float32]

@@ -13,8 +13,8 @@ from numba import njit
 from numpy.typing import NDArray
 
 from klump.search.kernels import options
+from klump.search.kernels.prefetch import prefetch
 from klump.search.kernels.tables import Floats, Ints, Shorts
-from klump.search.kernels.vectors import prefetch
 
 # Nothing is allocated here, so nothing needs counting.
 KERNEL: dict[str, Any] = {**options.KERNEL, "_nrt": False}
@@ -82,7 +82,6 @@ def transpose(
     heads: Ints,  # in, out: (n,) the next free place of each column
     row: Shorts,  # out: (m,)
     value: Floats,  # out: (m,)
-    inflow: Floats,  # in, out: (n,) sums of the columns
     loops: Floats,  # in, out: (n,) the diagonal
 ) -> None:
     """Put the entries of all rows in their columns, in which rows are in order."""
@@ -98,7 +97,6 @@ def transpose(
             heads[to] = q + 1
             row[q] = i
             value[q] = mass[p]
-            inflow[to] += mass[p]
             if to == i:
                 loops[i] += mass[p]
 
@@ -113,7 +111,6 @@ def deal_out(
     column: Shorts,  # out: (m,)
     row: Shorts,  # out: (m,)
     value: Floats,  # out: (m,)
-    inflow: Floats,  # in, out: (n,) sums of the columns
     loops: Floats,  # in, out: (n,) the diagonal
 ) -> None:
     """Deal the entries of all rows out to buckets of columns, in which they keep their order."""
@@ -125,7 +122,6 @@ def deal_out(
             column[q] = to
             row[q] = i
             value[q] = mass[p]
-            inflow[to] += mass[p]
             if to == i:
                 loops[i] += mass[p]
 

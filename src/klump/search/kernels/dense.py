@@ -1,0 +1,164 @@
+"""A in the dense layout: one contiguous row per group."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from klump.search.kernels.layouts import (
+    bound_a,
+    bounds_b_exactly,
+    build_a,
+    build_b,
+    collect_a,
+    collect_links,
+    enqueue_neighbours,
+    move_a,
+    prefetch_next,
+    price_a,
+)
+from klump.search.kernels.logarithm import LOG2_E, SMALLEST, f, fast_log2
+from klump.search.kernels.options import INLINED
+from klump.search.kernels.tables import (
+    IN,
+    OUT,
+    DenseA,
+    DenseProblem,
+    Floats,
+    Flow,
+    Ints,
+    Labels,
+    Shorts,
+    Waiting,
+    Work,
+)
+
+
+@build_a.register(DenseA)
+def _build_a(a: DenseA, problem: DenseProblem, labels: Labels) -> float:
+    a.mass[:] = 0.0
+    a.counts[:] = 0
+    a.back[:] = 0.0
+    a.back_counts[:] = 0
+    n = labels.size
+    for x in range(n):
+        y = labels[x]
+        for i in range(n):
+            a.mass[y, i] += problem.columns[x, i]
+            a.counts[y, i] += problem.columns[x, i] > 0.0
+            a.back[y, i] += problem.rows[x, i]
+            a.back_counts[y, i] += problem.rows[x, i] > 0.0
+    total = 0.0
+    for y in range(a.zeros.size):
+        _renew_logs(a, y)
+        for i in range(n):
+            total += a.mass[y, i] * a.log[y, i]
+    return total
+
+
+@njit(**INLINED)
+def _renew_logs(a: DenseA, y: int) -> None:
+    mass, log, inverse, zeros = a.mass[y], a.log[y], a.inverse[y], 0
+    for i in range(mass.size):
+        positive = max(mass[i], SMALLEST)
+        log[i] = fast_log2(positive)
+        inverse[i] = 1.0 / positive
+        zeros += mass[i] < SMALLEST
+    a.zeros[y] = zeros
+
+
+@build_b.register(DenseA)
+def _build_b(a: DenseA, problem: DenseProblem, labels: Labels, b: Flow) -> None:
+    k = a.zeros.size
+    for z in range(k):
+        for i in range(labels.size):
+            b.mass[k + labels[i], z] += a.mass[z, i]
+            b.counts[labels[i], z] += a.counts[z, i]
+
+
+@collect_links.register(DenseA)
+def _collect_links(a: DenseA, problem: DenseProblem, labels: Labels, x: int, work: Work) -> None:
+    home, loop = labels[x], problem.loops[x]
+    for y in range(a.zeros.size):
+        work.mass[OUT, y], work.counts[OUT, y] = a.mass[y, x], a.counts[y, x]
+        work.mass[IN, y], work.counts[IN, y] = a.back[y, x], a.back_counts[y, x]
+    for way in range(2):
+        if loop > 0.0:
+            work.counts[way, home] -= 1
+            work.mass[way, home] = work.mass[way, home] - loop if work.counts[way, home] > 0 else 0.0
+        n_linked = 0
+        for y in range(a.zeros.size):
+            work.groups[way, n_linked] = y
+            n_linked += work.counts[way, y] > 0
+        work.n_linked[way] = n_linked
+
+
+@collect_a.register(DenseA)
+def _collect_a(a: DenseA, problem: DenseProblem, labels: Labels, x: int, work: Work) -> None:
+    column, mass, log = problem.columns[x], a.mass[labels[x]], a.log[labels[x]]
+    total = 0.0
+    for i in range(column.size):
+        total += f(mass[i] - column[i]) - mass[i] * log[i]
+    work.leave_a[0] = total
+
+
+@bound_a.register(DenseA)
+def _bound_a(a: DenseA, problem: DenseProblem, x: int, y: int, from_below: bool, work: Work) -> float:
+    # With r added to an entry a and u = r / a, up to the term in brackets for an upper bound:
+    # f(a + r) - f(a) >= r (log2 a + log2(e) (1 + u / 2 [- u^2 / 6])).
+    if a.zeros[y] > 0:
+        return -np.inf if from_below else np.inf
+    column, log, inverse = problem.columns[x], a.log[y], a.inverse[y]
+    first, second, third = 0.0, 0.0, 0.0
+    for i in range(column.size):
+        r = column[i]
+        u = r * inverse[i]
+        first += r * (log[i] + LOG2_E)
+        second += r * u
+        third += r * u * u
+    rest = second / 2.0 - (third / 6.0 if from_below else 0.0)
+    return first + LOG2_E * max(rest, 0.0)
+
+
+@price_a.register(DenseA)
+def _price_a(a: DenseA, problem: DenseProblem, x: int, y: int, work: Work) -> float:
+    column, mass, log = problem.columns[x], a.mass[y], a.log[y]
+    total = 0.0
+    for i in range(column.size):
+        total += f(mass[i] + column[i]) - mass[i] * log[i]
+    return total
+
+
+@move_a.register(DenseA)
+def _move_a(a: DenseA, problem: DenseProblem, x: int, home: int, y: int, weight: float) -> None:
+    _move_row(a.mass, a.counts, problem.columns[x], home, y)
+    _move_row(a.back, a.back_counts, problem.rows[x], home, y)
+    if weight != 0.0:
+        _renew_logs(a, home)
+        _renew_logs(a, y)
+
+
+@njit(**INLINED)
+def _move_row(mass: Floats, counts: Shorts, moved: Floats, home: int, y: int) -> None:
+    for i in range(moved.size):
+        count = np.int32(moved[i] > 0.0)
+        counts[home, i] -= count
+        counts[y, i] += count
+        rest = max(mass[home, i] - moved[i], 0.0)
+        mass[home, i] = rest if counts[home, i] > 0 else 0.0
+        mass[y, i] += moved[i]
+
+
+@bounds_b_exactly.register(DenseA)
+def _bounds_b_exactly(a: DenseA) -> bool:
+    return True
+
+
+@enqueue_neighbours.register(DenseA)
+def _enqueue_neighbours(a: DenseA, problem: DenseProblem, x: int, waiting: Waiting) -> None:
+    """Every state is a neighbour: a queue saves nothing."""
+
+
+@prefetch_next.register(DenseA)
+def _prefetch_next(a: DenseA, problem: DenseProblem, labels: Labels, order: Ints, j: int) -> None:
+    """Rows are read sequentially."""

@@ -1,0 +1,147 @@
+"""Upper bounds of the change of sum f(B) when a state joins each group.
+
+A state adds ``r`` to the entry ``b`` of a row of B (see ``Flow``). With ``d = log2 b - log2 r``::
+
+    f(b + r) - f(b) = r (log2 r + G(d)),    G(d) = (1 + 2^d) log2(1 + 2^d) - 2^d d.
+
+G is convex and increasing, from 0 to ``d + log2 e``, so it lies below its chords: a bound without a logarithm.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+from numba import njit
+
+from klump.search.kernels.logarithm import LOG2_E, SMALLEST, f, fast_log2
+from klump.search.kernels.options import INLINED
+from klump.search.kernels.tables import IN, OUT, Flow, Table, Weights, Work
+
+LOG2_3 = math.log2(3.0)
+# Values of d between which G is replaced by chords; a constant below the first, slope 1 above the last.
+_NODES = (-4.0, 1.5, 7.0)
+
+
+def _g(d: float) -> float:
+    u = 2.0**d
+    return (1.0 + u) * math.log2(1.0 + u) - u * d
+
+
+def _chords() -> list[tuple[float, float]]:
+    """Slope and value at 0 of lines of which the largest is at least G."""
+    chords = [(0.0, _g(_NODES[0]))]
+    for d, e in itertools.pairwise(_NODES):
+        slope = (_g(e) - _g(d)) / (e - d)
+        chords.append((slope, _g(d) - slope * d))
+    return [*chords, (1.0, _g(_NODES[-1]) - _NODES[-1])]
+
+
+CHORDS = _chords()
+_LEVEL0 = CHORDS[0][1]
+_SLOPE1, _LEVEL1 = CHORDS[1]
+_SLOPE2, _LEVEL2 = CHORDS[2]
+_LEVEL3 = CHORDS[3][1]
+
+
+@njit(**INLINED)
+def bound_b(b: Flow, loop: float, work: Work) -> None:
+    """Fill ``work.gain_b`` for every group."""
+    k = b.counts.shape[0]
+    work.gain_b[:] = 0.0
+    for way in range(2):
+        for q in range(work.n_linked[way]):
+            z = work.groups[way, q]
+            _add_row(b, way * k + z, work.mass[way, z], work)
+    if loop > 0.0:
+        _add_row(b, 2 * k, loop, work)
+    _correct_diagonal(b, loop, work)
+
+
+@njit(**INLINED)
+def _add_row(b: Flow, row: int, r: float, work: Work) -> None:
+    """Add the bound of ``f(b + r) - f(b)`` for each entry of a row."""
+    log_b, gain, log_r = b.log[row], work.gain_b, fast_log2(max(r, SMALLEST))
+    for y in range(gain.size):
+        d = log_b[y] - log_r
+        g = max(max(_LEVEL0, _SLOPE1 * d + _LEVEL1), max(_SLOPE2 * d + _LEVEL2, d + _LEVEL3))
+        gain[y] += r * (log_r + g)
+
+
+@njit(**INLINED)
+def _correct_diagonal(b: Flow, loop: float, work: Work) -> None:
+    """Correct the bounds where links in both directions and the loop add to the same entry ``b = B[y, y]``.
+
+    By the curvature ``log2(e) / b`` of f, their sum exceeds the separate changes by at most
+    ``log2(e) (OUT IN + OUT loop + IN loop) / b``, and by ``log2(3) (OUT + IN + loop)`` if b is zero.
+    """
+    diagonal = 2 * b.counts.shape[0]
+    for way in range(2):
+        for q in range(work.n_linked[way]):
+            y = work.groups[way, q]
+            out, into = work.mass[OUT, y], work.mass[IN, y]
+            if way == IN and work.counts[OUT, y] > 0:
+                continue
+            product = loop * (out + into) + out * into
+            if product > 0.0:
+                curvature = LOG2_E * product / max(b.mass[diagonal, y], SMALLEST)
+                work.gain_b[y] += min(curvature, LOG2_3 * (out + into + loop))
+
+
+@njit(**INLINED)
+def bound_linked(table: Table, weights: Weights, mu: float, home: int, loop: float, work: Work) -> float:
+    """Bound the price of joining each group that the state has links with; returns one bound for all others.
+
+    Where A has weight zero. The time does not grow with the number of groups.
+    """
+    b, k = table.b, table.b.counts.shape[0]
+    # f(b + r) - f(b) increases with b: the largest entry of a row bounds the row.
+    elsewhere = f(b.most[2 * k] + loop) - f(b.most[2 * k])
+    for way in range(2):
+        for q in range(work.n_linked[way]):
+            z = work.groups[way, q]
+            most = b.most[way * k + z]
+            elsewhere += f(most + work.mass[way, z]) - f(most)
+    _price_linked(b, loop, work)
+    _correct_diagonal(b, loop, work)
+    for way in range(2):
+        for q in range(work.n_linked[way]):
+            y = work.groups[way, q]
+            work.bound[y] = f(table.nu[y] + mu) - table.nu_f[y] - weights.flow * work.gain_b[y]
+    work.bound[home] = np.inf
+    return f(table.lightest[0] + mu) - f(table.lightest[0]) - weights.flow * elsewhere
+
+
+@njit(**INLINED)
+def _price_linked(b: Flow, loop: float, work: Work) -> None:
+    """Fill ``work.gain_b`` for the groups with links, exact but for entries that change twice."""
+    k = b.counts.shape[0]
+    for side in range(2):
+        for s in range(work.n_linked[side]):
+            y = work.groups[side, s]
+            if side == IN and work.counts[OUT, y] > 0:
+                continue
+            argument, size, before = work.buffer[0], 0, b.mass[2 * k, y] * b.log[2 * k, y]
+            for way in range(2):
+                for q in range(work.n_linked[way]):
+                    z = work.groups[way, q]
+                    before += b.mass[way * k + z, y] * b.log[way * k + z, y]
+                    argument[size] = b.mass[way * k + z, y] + work.mass[way, z]
+                    size += 1
+            gain = f(b.mass[2 * k, y] + loop) - before
+            for j in range(size):
+                gain += f(argument[j])
+            work.gain_b[y] = gain
+
+
+@njit(**INLINED)
+def least_linked(work: Work) -> tuple[float, int]:
+    """Find the least bound among the groups with links, and its group; among equals the lowest number."""
+    bound, at = np.inf, -1
+    for way in range(2):
+        for q in range(work.n_linked[way]):
+            y = work.groups[way, q]
+            if work.bound[y] < bound or (work.bound[y] == bound and y < at):
+                bound, at = work.bound[y], y
+    return bound, at
