@@ -13,7 +13,8 @@ from scipy import sparse
 from klump.chain import MarkovChain, rows
 from klump.chain.rows import folder_of
 from klump.search.kernels.tables import (
-    ENTRY,
+    BLOCK,
+    LANES,
     A,
     DenseA,
     DenseProblem,
@@ -28,8 +29,10 @@ from klump.search.kernels.tables import (
 
 # Entries of the argument buffer of f, at least: 16 kB of float64, half of a first-level cache.
 _BUFFER = 2048
-# Float64 lanes of the widest SIMD registers (AVX-512).
-_LANES = 8
+# Bytes per cache line.
+_CACHE_LINE = 64
+# Float32 lanes of the widest SIMD registers (AVX-512).
+_LANES = 16
 # Share of non-zero entries below which a dense chain is searched in the sparse transposition. Empirical.
 _DENSE_SHARE = 0.25
 # Buckets of columns at most, when a file is transposed: write cursors that are active together.
@@ -156,11 +159,14 @@ def make_table(problem: Problem, labels: NDArray[Any], n_groups: int, *, keep_a:
         size=np.zeros(k, dtype=np.int64),
         nu=np.zeros(width),
         nu_f=np.zeros(width),
+        nu_log=np.zeros(width),
+        inverse_nu=np.zeros(width),
         lightest=np.zeros(1),
         a=_make_a(problem, k, keep_a=keep_a),
         b=Flow(
             mass=np.zeros((2 * k + 1, width)),
             log=np.zeros((2 * k + 1, width)),
+            rough_log=np.zeros((2 * k + 1, width), dtype=np.float32),
             most=np.zeros(2 * k + 1),
             counts=np.zeros((k, k), dtype=np.int64),
         ),
@@ -182,31 +188,43 @@ def _make_a(problem: Problem, k: int, *, keep_a: bool) -> A:
         )
     if not keep_a:
         return NoA(n)
-    ends = np.cumsum(np.minimum(np.diff(problem.out_indptr), k))
-    entries = rows.empty_array(int(ends[-1]), ENTRY, folder_of(problem.out_mass))
-    begin = np.concatenate([[0], ends[:-1]]).astype(np.int64)
-    return ListsA(begin=begin, length=np.zeros(n, dtype=np.int32), entries=entries)
+    ends = np.cumsum(-(-np.minimum(np.diff(problem.out_indptr), k) // LANES))
+    bounds = np.zeros((n, 2), dtype=np.int64)
+    bounds[1:, 0] = ends[:-1]
+    return ListsA(bounds=bounds, blocks=_cache_aligned(int(ends[-1]), BLOCK, folder_of(problem.out_mass)))
+
+
+def _cache_aligned(size: int, dtype: np.dtype[Any], folder: Path | None) -> NDArray[Any]:
+    """Uninitialised array that begins at a cache line, so that no block straddles two."""
+    if folder is not None:
+        return rows.empty_array(size, dtype, folder)
+    raw = np.empty(size * dtype.itemsize + _CACHE_LINE, dtype=np.uint8)
+    begin = -raw.ctypes.data % _CACHE_LINE
+    return raw[begin : begin + size * dtype.itemsize].view(dtype)
 
 
 def _width(n_groups: int) -> int:
-    """Padded length of a row over the groups: a multiple of the SIMD lanes."""
-    return -(-n_groups // _LANES) * _LANES
+    """Padded length of a row over the groups and one more: a multiple of the SIMD lanes."""
+    return -(-(n_groups + 1) // _LANES) * _LANES
 
 
 def make_work(n_groups: int) -> Work:
     """Scratch space, not to be shared between threads."""
     k, width = n_groups, _width(n_groups)
-    # A price takes at most 2 k + 1 entries of B.
-    size = max(_BUFFER, 2 * k + 1)
+    # A move changes at most 4 k + 2 entries of B; a list has at most k + LANES - 1 entries, free ones included.
+    size = max(_BUFFER, 4 * k + 2 + LANES)
     return Work(
         bound=np.zeros(width),
+        leave=np.zeros(1),
+        gain_a=np.zeros(width),
         gain_b=np.zeros(width),
-        join_a=np.zeros(width),
-        leave_a=np.zeros(1),
+        rough=np.zeros((2, width), dtype=np.float32),
         mass=np.zeros((2, k)),
         counts=np.zeros((2, k), dtype=np.int64),
-        groups=np.zeros((2, k + 1), dtype=np.int64),
+        groups=np.zeros((2, k + 1), dtype=np.uint32),
         n_linked=np.zeros(2, dtype=np.int64),
-        buffer=np.zeros((3, size)),
-        buffer_group=np.zeros(size, dtype=np.int32),
+        buffer=np.zeros((2, size)),
+        ratio=np.zeros(size, dtype=np.float32),
+        share=np.zeros(size, dtype=np.float32),
+        group=np.zeros(size, dtype=np.int32),
     )

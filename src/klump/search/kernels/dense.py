@@ -5,17 +5,18 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from klump.search.kernels.flow import remove_loop
 from klump.search.kernels.layouts import (
     bound_a,
     bounds_b_exactly,
     build_a,
     build_b,
-    collect_a,
     collect_links,
     enqueue_neighbours,
+    join_a,
+    leave_a,
     move_a,
     prefetch_next,
-    price_a,
 )
 from klump.search.kernels.logarithm import LOG2_E, SMALLEST, f, fast_log2
 from klump.search.kernels.options import INLINED
@@ -30,12 +31,13 @@ from klump.search.kernels.tables import (
     Labels,
     Shorts,
     Waiting,
+    Weights,
     Work,
 )
 
 
 @build_a.register(DenseA)
-def _build_a(a: DenseA, problem: DenseProblem, labels: Labels) -> float:
+def _build_a(a: DenseA, problem: DenseProblem, labels: Labels, n_groups: int) -> float:
     a.mass[:] = 0.0
     a.counts[:] = 0
     a.back[:] = 0.0
@@ -84,8 +86,7 @@ def _collect_links(a: DenseA, problem: DenseProblem, labels: Labels, x: int, wor
         work.mass[IN, y], work.counts[IN, y] = a.back[y, x], a.back_counts[y, x]
     for way in range(2):
         if loop > 0.0:
-            work.counts[way, home] -= 1
-            work.mass[way, home] = work.mass[way, home] - loop if work.counts[way, home] > 0 else 0.0
+            remove_loop(work, way, home, loop)
         n_linked = 0
         for y in range(a.zeros.size):
             work.groups[way, n_linked] = y
@@ -93,44 +94,58 @@ def _collect_links(a: DenseA, problem: DenseProblem, labels: Labels, x: int, wor
         work.n_linked[way] = n_linked
 
 
-@collect_a.register(DenseA)
-def _collect_a(a: DenseA, problem: DenseProblem, labels: Labels, x: int, work: Work) -> None:
-    column, mass, log = problem.columns[x], a.mass[labels[x]], a.log[labels[x]]
-    total = 0.0
-    for i in range(column.size):
-        total += f(mass[i] - column[i]) - mass[i] * log[i]
-    work.leave_a[0] = total
-
-
 @bound_a.register(DenseA)
-def _bound_a(a: DenseA, problem: DenseProblem, x: int, y: int, from_below: bool, work: Work) -> float:
-    # With r added to an entry a and u = r / a, up to the term in brackets for an upper bound:
-    # f(a + r) - f(a) >= r (log2 a + log2(e) (1 + u / 2 [- u^2 / 6])).
-    if a.zeros[y] > 0:
-        return -np.inf if from_below else np.inf
-    column, log, inverse = problem.columns[x], a.log[y], a.inverse[y]
-    first, second, third = 0.0, 0.0, 0.0
-    for i in range(column.size):
-        r = column[i]
-        u = r * inverse[i]
-        first += r * (log[i] + LOG2_E)
-        second += r * u
-        third += r * u * u
-    rest = second / 2.0 - (third / 6.0 if from_below else 0.0)
-    return first + LOG2_E * max(rest, 0.0)
+def _bound_a(a: DenseA, problem: DenseProblem, x: int, home: int, from_below: bool, work: Work) -> float:
+    # With r added to, or taken from, an entry a, and u = r / a:
+    # r (1 + u / 2 - u^2 / 6) <= (f(a + r) - f(a) - r log2 a) / log2(e) <= r (1 + u / 2)
+    # r (-1 + u / 2)          <= (f(a - r) - f(a) + r log2 a) / log2(e) <= r (-1 + u / 2 + u^2 / 2)
+    column, leave = problem.columns[x], 0.0
+    for y in range(a.zeros.size):
+        log, inverse = a.log[y], a.inverse[y]
+        if y != home and a.zeros[y] > 0:
+            work.gain_a[y] = -np.inf if from_below else np.inf
+            continue
+        largest = 1.0 if y == home else np.inf
+        linear, first, second, third = 0.0, 0.0, 0.0, 0.0
+        for i in range(column.size):
+            r = column[i]
+            # Rounding may have left less in the own group than the state has.
+            u = min(r * inverse[i], largest)
+            linear += r * log[i]
+            first += r
+            second += r * u
+            third += r * u * u
+        if y == home:
+            rest = second / 2.0 - first + (0.0 if from_below else third / 2.0)
+            leave = LOG2_E * rest - linear
+        else:
+            rest = second / 2.0 - (third / 6.0 if from_below else 0.0)
+            work.gain_a[y] = linear + LOG2_E * (first + max(rest, 0.0))
+    return leave
 
 
-@price_a.register(DenseA)
-def _price_a(a: DenseA, problem: DenseProblem, x: int, y: int, work: Work) -> float:
-    column, mass, log = problem.columns[x], a.mass[y], a.log[y]
+@leave_a.register(DenseA)
+def _leave_a(a: DenseA, problem: DenseProblem, x: int, home: int) -> float:
+    return _change_row(a.mass[home], a.log[home], problem.columns[x], -1.0)
+
+
+@join_a.register(DenseA)
+def _join_a(a: DenseA, problem: DenseProblem, x: int, y: int) -> float:
+    return _change_row(a.mass[y], a.log[y], problem.columns[x], 1.0)
+
+
+@njit(**INLINED)
+def _change_row(mass: Floats, log: Floats, column: Floats, sign: float) -> float:
     total = 0.0
     for i in range(column.size):
-        total += f(mass[i] + column[i]) - mass[i] * log[i]
+        total += f(mass[i] + sign * column[i]) - mass[i] * log[i]
     return total
 
 
 @move_a.register(DenseA)
-def _move_a(a: DenseA, problem: DenseProblem, x: int, home: int, y: int, weight: float) -> None:
+def _move_a(
+    a: DenseA, problem: DenseProblem, x: int, home: int, y: int, weight: float, n_groups: int
+) -> None:
     _move_row(a.mass, a.counts, problem.columns[x], home, y)
     _move_row(a.back, a.back_counts, problem.rows[x], home, y)
     if weight != 0.0:
@@ -160,5 +175,7 @@ def _enqueue_neighbours(a: DenseA, problem: DenseProblem, x: int, waiting: Waiti
 
 
 @prefetch_next.register(DenseA)
-def _prefetch_next(a: DenseA, problem: DenseProblem, labels: Labels, order: Ints, j: int) -> None:
+def _prefetch_next(
+    a: DenseA, problem: DenseProblem, labels: Labels, weights: Weights, order: Ints, j: int
+) -> None:
     """Rows are read sequentially."""

@@ -14,7 +14,7 @@ import numpy as np
 from numba import njit
 
 from klump.search.kernels import dense, lists  # noqa: F401  (register the layouts)
-from klump.search.kernels.best_group import best_group, collect, join_price, move, set_nu
+from klump.search.kernels.best_group import best_group, collect, move, price_move, set_nu
 from klump.search.kernels.flow import clear_links, finish_b
 from klump.search.kernels.layouts import build_a, build_b, prefetch_next
 from klump.search.kernels.options import KERNEL
@@ -32,14 +32,13 @@ def build(
     labels, b = table.labels, table.b
     table.size[:] = 0
     table.nu[:] = 0.0
-    table.nu_f[:] = 0.0
     for x in range(labels.size):
         table.size[labels[x]] += 1
         table.nu[labels[x]] += problem.mu[x]
     table.lightest[0] = np.inf
     for y in range(table.size.size):
         set_nu(table, y, table.nu[y])
-    sum_a = build_a(table.a, problem, labels)
+    sum_a = build_a(table.a, problem, labels, table.size.size)
     b.mass[:] = 0.0
     b.counts[:] = 0
     build_b(table.a, problem, labels, b)
@@ -63,7 +62,7 @@ def sweep(
         home = np.int64(table.labels[x])
         if table.size[home] == 1 and not allow_empty:
             continue
-        prefetch_next(table.a, problem, table.labels, order, j)
+        prefetch_next(table.a, problem, table.labels, weights, order, j)
         best, price = best_group(problem, table, weights, x, tolerance, work)
         if best != home:
             move(problem, table, weights, x, best, work)
@@ -89,9 +88,9 @@ def sweep_pairs(
         home = np.int64(table.labels[x])
         if table.size[home] == 1:
             continue
-        prefetch_next(table.a, problem, table.labels, order, j)
-        price = collect(problem, table, weights, x, work)
-        price += join_price(problem, table, weights, x, home ^ 1, work)
+        prefetch_next(table.a, problem, table.labels, weights, order, j)
+        collect(problem, table, weights, x, work)
+        price = price_move(problem, table, weights, x, home ^ 1, work)
         if price < -tolerance:
             move(problem, table, weights, x, home ^ 1, work)
             moves += 1
@@ -114,8 +113,8 @@ def fill_group(
     cheapest, least = fallback, limit
     for x in range(table.labels.size):
         if table.size[table.labels[x]] > 1:
-            price = collect(problem, table, weights, x, work)
-            price += join_price(problem, table, weights, x, y, work)
+            collect(problem, table, weights, x, work)
+            price = price_move(problem, table, weights, x, y, work)
             if price < least:
                 cheapest, least = x, price
             clear_links(work)

@@ -6,22 +6,34 @@ The links of the state with the groups are collected in ``work``: ``work.mass[OU
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
 from numba import njit
 
 from klump.search.kernels.logarithm import SMALLEST, f, fast_log2
 from klump.search.kernels.options import INLINED
 from klump.search.kernels.tables import IN, OUT, Floats, Flow, Work
 
+# Twice the relative error of rounding to float32.
+_ROUNDING = 2.0**-23
+
 
 @njit(**INLINED)
-def set_entry(b: Flow, y: int, z: int, mass: float) -> None:
-    """Write ``B[y, z]`` in each of its places."""
+def round_up(log: float) -> Any:
+    """Upper bound of a logarithm in float32; masses are at most 1, so it is not positive."""
+    return np.float32(log * (1.0 - _ROUNDING))
+
+
+@njit(**INLINED)
+def set_entry(b: Flow, y: int, z: int, mass: float, log: float) -> None:
+    """Write ``B[y, z]`` and its logarithm in each of its places."""
     k = b.counts.shape[0]
-    log = fast_log2(max(mass, SMALLEST))
-    b.mass[z, y], b.log[z, y] = mass, log
-    b.mass[k + y, z], b.log[k + y, z] = mass, log
+    rough_log = round_up(log)
+    b.mass[z, y], b.log[z, y], b.rough_log[z, y] = mass, log, rough_log
+    b.mass[k + y, z], b.log[k + y, z], b.rough_log[k + y, z] = mass, log, rough_log
     if y == z:
-        b.mass[2 * k, y], b.log[2 * k, y] = mass, log
+        b.mass[2 * k, y], b.log[2 * k, y], b.rough_log[2 * k, y] = mass, log, rough_log
         b.most[2 * k] = max(b.most[2 * k], mass)
     else:
         b.most[z] = max(b.most[z], mass)
@@ -36,7 +48,8 @@ def finish_b(b: Flow) -> float:
     total = 0.0
     for y in range(k):
         for z in range(k):
-            set_entry(b, y, z, b.mass[k + y, z])
+            mass = b.mass[k + y, z]
+            set_entry(b, y, z, mass, fast_log2(max(mass, SMALLEST)))
             total += b.mass[k + y, z] * b.log[k + y, z]
     return total
 
@@ -55,7 +68,7 @@ def _without_links(b: Flow, way: int, home: int, z: int, work: Work) -> float:
     count = b.counts[home, z] if way == OUT else b.counts[z, home]
     if count == work.counts[way, z]:
         return 0.0
-    return b.mass[way * b.counts.shape[0] + z, home] - work.mass[way, z]
+    return b.mass[(1 - way) * b.counts.shape[0] + home, z] - work.mass[way, z]
 
 
 @njit(**INLINED)
@@ -63,11 +76,12 @@ def leave_b(b: Flow, home: int, loop: float, work: Work) -> float:
     """Change of sum f(B) when the state leaves group ``home`` and joins none."""
     k, argument, size, before = b.counts.shape[0], work.buffer[0], 0, 0.0
     for way in range(2):
+        # B[home, z] for all z, or B[z, home].
+        row = (1 - way) * k + home
         for q in range(work.n_linked[way]):
-            z = work.groups[way, q]
+            z = np.int64(work.groups[way, q])
             if z != home:
-                row = way * k + z
-                before += b.mass[row, home] * b.log[row, home]
+                before += b.mass[row, z] * b.log[row, z]
                 argument[size] = _without_links(b, way, home, z, work)
                 size += 1
     before += b.mass[2 * k, home] * b.log[2 * k, home]
@@ -83,7 +97,7 @@ def join_b(b: Flow, home: int, y: int, loop: float, work: Work) -> float:
     k, argument, size, before = b.counts.shape[0], work.buffer[0], 0, 0.0
     for way in range(2):
         for q in range(work.n_linked[way]):
-            z = work.groups[way, q]
+            z = np.int64(work.groups[way, q])
             row = way * k + z
             if z == home:
                 # The links of the state with y are no longer part of the mass between y and ``home``.
@@ -108,27 +122,40 @@ def move_b(b: Flow, home: int, y: int, loop: float, work: Work) -> None:
         sign = 1 if group == y else -1
         for way in range(2):
             for q in range(work.n_linked[way]):
-                z = work.groups[way, q]
+                z = np.int64(work.groups[way, q])
                 one, other = (group, z) if way == OUT else (z, group)
                 b.counts[one, other] += sign * work.counts[way, z]
                 b.mass[k + one, other] += sign * work.mass[way, z]
         b.counts[group, group] += sign * (loop > 0.0)
         b.mass[k + group, group] += sign * loop
-    # Entries between ``home`` and y changed twice; all masses are final now.
+    # Entries between ``home`` and y changed twice; now all masses are final. Logarithms of all in one vectorised loop.
+    mass, log, size = work.buffer[0], work.buffer[1], 0
     for group in (home, y):
+        mass[size] = _clean_mass(b, group, group)
+        size += 1
         for way in range(2):
             for q in range(work.n_linked[way]):
-                z = work.groups[way, q]
+                z = np.int64(work.groups[way, q])
+                mass[size] = _clean_mass(b, group, z) if way == OUT else _clean_mass(b, z, group)
+                size += 1
+    for j in range(size):
+        log[j] = fast_log2(max(mass[j], SMALLEST))
+    size = 0
+    for group in (home, y):
+        set_entry(b, group, group, mass[size], log[size])
+        size += 1
+        for way in range(2):
+            for q in range(work.n_linked[way]):
+                z = np.int64(work.groups[way, q])
                 one, other = (group, z) if way == OUT else (z, group)
-                _clean_entry(b, one, other)
-        _clean_entry(b, group, group)
+                set_entry(b, one, other, mass[size], log[size])
+                size += 1
 
 
 @njit(**INLINED)
-def _clean_entry(b: Flow, y: int, z: int) -> None:
-    """Bring all places of ``B[y, z]`` up to date; rounding may have left less than nothing."""
-    mass = b.mass[b.counts.shape[0] + y, z]
-    set_entry(b, y, z, max(mass, 0.0) if b.counts[y, z] > 0 else 0.0)
+def _clean_mass(b: Flow, y: int, z: int) -> float:
+    """``B[y, z]`` without rounding errors: 0 if it has no transitions, and never negative."""
+    return max(b.mass[b.counts.shape[0] + y, z], 0.0) if b.counts[y, z] > 0 else 0.0
 
 
 @njit(**INLINED)
@@ -136,17 +163,25 @@ def clear_links(work: Work) -> None:
     """Set the links to zero for the next state."""
     for way in range(2):
         for q in range(work.n_linked[way]):
-            z = work.groups[way, q]
+            z = np.int64(work.groups[way, q])
             work.mass[way, z] = 0.0
             work.counts[way, z] = 0
         work.n_linked[way] = 0
 
 
 @njit(**INLINED)
-def add_link(work: Work, way: int, z: int, mass: float) -> None:
-    """Add one transition to the links with group z."""
-    # The write cursor moves on only if the group is new.
-    work.groups[way, work.n_linked[way]] = z
-    work.n_linked[way] += work.counts[way, z] == 0
+def add_link(work: Work, way: int, z: int, mass: float, n_linked: int) -> int:
+    """Add one transition to the links with group z; returns the number of groups with links so far."""
+    # Written in any case: the cursor moves on only if the group is new.
+    work.groups[way, n_linked] = z
+    n_linked += work.counts[way, z] == 0
     work.mass[way, z] += mass
     work.counts[way, z] += 1
+    return n_linked
+
+
+@njit(**INLINED)
+def remove_loop(work: Work, way: int, home: int, loop: float) -> None:
+    """Take the loop of the state out of its links with its own group."""
+    work.counts[way, home] -= 1
+    work.mass[way, home] = work.mass[way, home] - loop if work.counts[way, home] > 0 else 0.0

@@ -15,7 +15,7 @@ import math
 import numpy as np
 from numba import njit
 
-from klump.search.kernels.logarithm import LOG2_E, SMALLEST, f, fast_log2
+from klump.search.kernels.logarithm import LOG2_E, SMALLEST, f, fast_log2, least_log2
 from klump.search.kernels.options import INLINED
 from klump.search.kernels.tables import IN, OUT, Flow, Table, Weights, Work
 
@@ -39,34 +39,75 @@ def _chords() -> list[tuple[float, float]]:
 
 
 CHORDS = _chords()
-_LEVEL0 = CHORDS[0][1]
-_SLOPE1, _LEVEL1 = CHORDS[1]
-_SLOPE2, _LEVEL2 = CHORDS[2]
-_LEVEL3 = CHORDS[3][1]
+_LEVEL0 = np.float32(CHORDS[0][1])
+_SLOPE1 = np.float32(CHORDS[1][0])
+_LEVEL1 = np.float32(CHORDS[1][1])
+_SLOPE2 = np.float32(CHORDS[2][0])
+_LEVEL2 = np.float32(CHORDS[2][1])
+_LEVEL3 = np.float32(CHORDS[3][1])
+# Relative error of a float32 operation, twice.
+_ROUNDING = 2.0**-23
+
+
+@njit(**INLINED)
+def bound_leaving(b: Flow, home: int, loop: float, work: Work) -> float:
+    """Upper bound of the change of sum f(B) when the state leaves group ``home``.
+
+    With ``u = r / b``: ``f(b - r) - f(b) <= -r (log2 b + log2(e) (1 - u / 2 - u^2 / 2))``.
+    """
+    k, total = b.counts.shape[0], 0.0
+    for way in range(2):
+        row = (1 - way) * k + home
+        for q in range(work.n_linked[way]):
+            z = np.int64(work.groups[way, q])
+            if z != home:
+                total -= _least_loss(b.mass[row, z], b.log[row, z], work.mass[way, z])
+    within = work.mass[OUT, home] + work.mass[IN, home] + loop
+    return total - _least_loss(b.mass[2 * k, home], b.log[2 * k, home], within)
+
+
+@njit(**INLINED)
+def _least_loss(b: float, log: float, r: float) -> float:
+    # Rounding may have left less than is taken away.
+    u = min(r / max(b, SMALLEST), 1.0)
+    return r * (log + LOG2_E * (1.0 - 0.5 * u - 0.5 * u * u))
 
 
 @njit(**INLINED)
 def bound_b(b: Flow, loop: float, work: Work) -> None:
-    """Fill ``work.gain_b`` for every group."""
-    k = b.counts.shape[0]
-    work.gain_b[:] = 0.0
+    """Fill ``work.gain_b`` for every group: ``sum r log2 r + sum r G(d)``, the second sum in float32."""
+    k, total, constant, n_rows = b.counts.shape[0], loop, 0.0, 1
     for way in range(2):
         for q in range(work.n_linked[way]):
-            z = work.groups[way, q]
-            _add_row(b, way * k + z, work.mass[way, z], work)
+            total += work.mass[way, work.groups[way, q]]
+    inverse = 1.0 / max(total, SMALLEST)
+    work.rough[0] = np.float32(0.0)
+    for way in range(2):
+        for q in range(work.n_linked[way]):
+            z = np.int64(work.groups[way, q])
+            constant += _add_row(b, way * k + z, work.mass[way, z], inverse, work)
+            n_rows += 1
     if loop > 0.0:
-        _add_row(b, 2 * k, loop, work)
+        constant += _add_row(b, 2 * k, loop, inverse, work)
+    # All terms are positive: the relative error of the sum is that of its terms and its additions.
+    total *= 1.0 + (n_rows + 8) * _ROUNDING
+    for y in range(work.gain_b.size):
+        work.gain_b[y] = constant + total * np.float64(work.rough[0, y])
     _correct_diagonal(b, loop, work)
 
 
 @njit(**INLINED)
-def _add_row(b: Flow, row: int, r: float, work: Work) -> None:
-    """Add the bound of ``f(b + r) - f(b)`` for each entry of a row."""
-    log_b, gain, log_r = b.log[row], work.gain_b, fast_log2(max(r, SMALLEST))
-    for y in range(gain.size):
-        d = log_b[y] - log_r
-        g = max(max(_LEVEL0, _SLOPE1 * d + _LEVEL1), max(_SLOPE2 * d + _LEVEL2, d + _LEVEL3))
-        gain[y] += r * (log_r + g)
+def _add_row(b: Flow, row: int, r: float, inverse: float, work: Work) -> float:
+    """Add the bound of ``(r / total) G(d)`` for each entry of a row; returns ``r log2 r``, rounded up."""
+    log = fast_log2(max(r, SMALLEST))
+    share, rough_log, log_b, rough = np.float32(r * inverse), np.float32(log), b.rough_log[row], work.rough[0]
+    for y in range(rough.size):
+        d = log_b[y] - rough_log
+        low = max(_SLOPE1 * d + _LEVEL1, _LEVEL0)
+        high = max(_SLOPE2 * d + _LEVEL2, d + _LEVEL3)
+        rough[y] += share * max(low, high)
+    # The rounding of d, of logarithms up to log2 r below 0, enters G with a slope of at most 1.
+    return r * (log + _ROUNDING * (8.0 - 2.0 * log))
 
 
 @njit(**INLINED)
@@ -79,7 +120,7 @@ def _correct_diagonal(b: Flow, loop: float, work: Work) -> None:
     diagonal = 2 * b.counts.shape[0]
     for way in range(2):
         for q in range(work.n_linked[way]):
-            y = work.groups[way, q]
+            y = np.int64(work.groups[way, q])
             out, into = work.mass[OUT, y], work.mass[IN, y]
             if way == IN and work.counts[OUT, y] > 0:
                 continue
@@ -90,25 +131,39 @@ def _correct_diagonal(b: Flow, loop: float, work: Work) -> None:
 
 
 @njit(**INLINED)
-def bound_linked(table: Table, weights: Weights, mu: float, home: int, loop: float, work: Work) -> float:
-    """Bound the price of joining each group that the state has links with; returns one bound for all others.
+def bound_join_nu(table: Table, y: int, mu: float, least_rise: float) -> float:
+    """Lower bound of the change of sum f(nu) when a state joins group y; ``least_rise`` is that of an empty group.
 
-    Where A has weight zero. The time does not grow with the number of groups.
+    With ``u = mu / nu``: ``f(nu + mu) - f(nu) >= mu (log2 nu + log2(e) (1 + u / 2 - u^2 / 6))``, which grows up to 1.
+    """
+    u = min(mu * table.inverse_nu[y], 1.0)
+    return max(mu * (table.nu_log[y] + LOG2_E * (1.0 + u * (0.5 - u * (1.0 / 6.0)))), least_rise)
+
+
+@njit(**INLINED)
+def bound_linked(
+    table: Table, weights: Weights, leave: float, mu: float, home: int, loop: float, work: Work
+) -> float:
+    """Bound the price of moving to each group that the state has links with; returns one for all others, less leaving.
+
+    Where A is not kept. The time does not grow with the number of groups.
     """
     b, k = table.b, table.b.counts.shape[0]
     # f(b + r) - f(b) increases with b: the largest entry of a row bounds the row.
     elsewhere = f(b.most[2 * k] + loop) - f(b.most[2 * k])
     for way in range(2):
         for q in range(work.n_linked[way]):
-            z = work.groups[way, q]
+            z = np.int64(work.groups[way, q])
             most = b.most[way * k + z]
             elsewhere += f(most + work.mass[way, z]) - f(most)
     _price_linked(b, loop, work)
     _correct_diagonal(b, loop, work)
+    least_rise = mu * least_log2(mu)
     for way in range(2):
         for q in range(work.n_linked[way]):
-            y = work.groups[way, q]
-            work.bound[y] = f(table.nu[y] + mu) - table.nu_f[y] - weights.flow * work.gain_b[y]
+            y = np.int64(work.groups[way, q])
+            rise = bound_join_nu(table, y, mu, least_rise)
+            work.bound[y] = leave + rise - weights.flow * work.gain_b[y]
     work.bound[home] = np.inf
     return f(table.lightest[0] + mu) - f(table.lightest[0]) - weights.flow * elsewhere
 
@@ -119,13 +174,13 @@ def _price_linked(b: Flow, loop: float, work: Work) -> None:
     k = b.counts.shape[0]
     for side in range(2):
         for s in range(work.n_linked[side]):
-            y = work.groups[side, s]
+            y = np.int64(work.groups[side, s])
             if side == IN and work.counts[OUT, y] > 0:
                 continue
             argument, size, before = work.buffer[0], 0, b.mass[2 * k, y] * b.log[2 * k, y]
             for way in range(2):
                 for q in range(work.n_linked[way]):
-                    z = work.groups[way, q]
+                    z = np.int64(work.groups[way, q])
                     before += b.mass[way * k + z, y] * b.log[way * k + z, y]
                     argument[size] = b.mass[way * k + z, y] + work.mass[way, z]
                     size += 1
@@ -141,7 +196,7 @@ def least_linked(work: Work) -> tuple[float, int]:
     bound, at = np.inf, -1
     for way in range(2):
         for q in range(work.n_linked[way]):
-            y = work.groups[way, q]
+            y = np.int64(work.groups[way, q])
             if work.bound[y] < bound or (work.bound[y] == bound and y < at):
                 bound, at = work.bound[y], y
     return bound, at

@@ -11,7 +11,7 @@ from klump.search.kernels.tables import A, Flow, Ints, Labels, Problem, Table, W
 
 
 @by_type
-def build_a(a: A, problem: Problem, labels: Labels) -> float:
+def build_a(a: A, problem: Problem, labels: Labels, n_groups: int) -> float:
     """Fill A from the labels; returns sum f(A), or 0 if A is not kept."""
     raise TypeError(type(a))
 
@@ -29,25 +29,28 @@ def collect_links(a: A, problem: Problem, labels: Labels, x: int, work: Work) ->
 
 
 @by_type
-def collect_a(a: A, problem: Problem, labels: Labels, x: int, work: Work) -> None:
-    """Prepare the changes of sum f(A) when state x moves; ``work.leave_a`` is that of leaving its group."""
+def bound_a(a: A, problem: Problem, x: int, home: int, from_below: bool, work: Work) -> float:
+    """Bound the changes of sum f(A) when state x moves, from below or from above.
+
+    Fills ``work.gain_a`` for joining each group, up to a constant; returns that of leaving ``home``, plus the constant.
+    """
     raise TypeError(type(a))
 
 
 @by_type
-def bound_a(a: A, problem: Problem, x: int, y: int, from_below: bool, work: Work) -> float:
-    """Lower or upper bound of ``price_a``."""
+def leave_a(a: A, problem: Problem, x: int, home: int) -> float:
+    """Change of sum f(A) when state x leaves ``home``, plus the constant."""
     raise TypeError(type(a))
 
 
 @by_type
-def price_a(a: A, problem: Problem, x: int, y: int, work: Work) -> float:
-    """Change of sum f(A) when state x, which has left its group, joins group y."""
+def join_a(a: A, problem: Problem, x: int, y: int) -> float:
+    """Change of sum f(A) when state x, which has left its group, joins group y, up to the constant."""
     raise TypeError(type(a))
 
 
 @by_type
-def move_a(a: A, problem: Problem, x: int, home: int, y: int, weight: float) -> None:
+def move_a(a: A, problem: Problem, x: int, home: int, y: int, weight: float, n_groups: int) -> None:
     """Move state x from group ``home`` to group y."""
     raise TypeError(type(a))
 
@@ -76,6 +79,6 @@ def enqueue_neighbours(a: A, problem: Problem, x: int, waiting: Waiting) -> None
 
 
 @by_type
-def prefetch_next(a: A, problem: Problem, labels: Labels, order: Ints, j: int) -> None:
+def prefetch_next(a: A, problem: Problem, labels: Labels, weights: Weights, order: Ints, j: int) -> None:
     """Prefetch what the visits after the j-th read."""
     raise TypeError(type(a))

@@ -5,28 +5,48 @@ Groups that are absent from a list all change alike when a state joins them, so 
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numba import njit
 
-from klump.search.kernels.flow import add_link
+from klump.search.kernels.flow import add_link, remove_loop
 from klump.search.kernels.layouts import (
     bound_a,
     bounds_b_exactly,
     build_a,
     build_b,
-    collect_a,
     collect_links,
     enqueue_neighbours,
+    join_a,
+    leave_a,
     move_a,
     prefetch_next,
-    price_a,
 )
-from klump.search.kernels.logarithm import f
+from klump.search.kernels.logarithm import ROUGH_GAIN_ERROR, SMALLEST, f, rough_gain
 from klump.search.kernels.options import INLINED
 from klump.search.kernels.prefetch import prefetch
 from klump.search.kernels.queue import enqueue
-from klump.search.kernels.tables import IN, OUT, Flow, Ints, Labels, ListsA, NoA, SparseProblem, Waiting, Work
+from klump.search.kernels.tables import (
+    IN,
+    LANE_BITS,
+    LANES,
+    OUT,
+    Flow,
+    Ints,
+    Labels,
+    ListsA,
+    NoA,
+    SparseProblem,
+    Waiting,
+    Weights,
+    Work,
+)
 
+# Largest float32 in the buffers: sums of products of two stay finite.
+_LARGEST = 2.0**60
+# Relative error of a float32 addition.
+_ROUNDING = 2.0**-23
 # Prefetch distance, in transitions.
 _DISTANCE = 32
 # Prefetch distances, in visits: of labels, of the bounds of lists, of their entries.
@@ -36,53 +56,82 @@ _ENTRIES_AHEAD = 1
 
 
 @njit(**INLINED)
-def _find(a: ListsA, i: int, y: int) -> int:
-    """Place of group y in the list of state i, or its end if the group is absent."""
-    e, end = a.begin[i], a.begin[i] + a.length[i]
-    while e < end and a.entries[e]["group"] != y:
-        e += 1
-    return e
+def _n_blocks(a: ListsA, i: int) -> int:
+    return (a.bounds[i, 1] + LANES - 1) >> LANE_BITS
 
 
 @njit(**INLINED)
-def _add(a: ListsA, i: int, y: int, mass: float) -> None:
-    """Add a transition of state i to group y."""
-    e = _find(a, i, y)
-    if e == a.begin[i] + a.length[i]:
-        a.length[i] += 1
-        a.entries[e]["group"] = y
-        a.entries[e]["count"] = 1
-        a.entries[e]["mass"] = mass
-    else:
-        a.entries[e]["count"] += 1
-        a.entries[e]["mass"] += mass
+def _find(a: ListsA, i: int, y: int, z: int) -> tuple[int, int]:
+    """Places of two groups in the list of state i, counted in entries of all lists; -1 for one that is absent."""
+    begin, at_y, at_z = a.bounds[i, 0], -1, -1
+    # To the end of the list in any case: a branch that leaves the loop would be mispredicted.
+    for block in range(begin, begin + _n_blocks(a, i)):
+        for lane in range(LANES):
+            group = a.blocks[block]["group"][lane]
+            at_y = LANES * block + lane if group == y else at_y
+            at_z = LANES * block + lane if group == z else at_z
+    return at_y, at_z
 
 
 @njit(**INLINED)
-def _remove(a: ListsA, i: int, y: int, mass: float) -> None:
-    """Remove a transition of state i to group y; the last entry of the list takes the place of an empty one."""
-    e = _find(a, i, y)
-    if a.entries[e]["count"] > 1:
-        a.entries[e]["count"] -= 1
-        a.entries[e]["mass"] = max(a.entries[e]["mass"] - mass, 0.0)
+def _mass(a: ListsA, place: int) -> float:
+    return a.blocks[place >> LANE_BITS]["mass"][place & (LANES - 1)]
+
+
+@njit(**INLINED)
+def _set(a: ListsA, place: int, group: int, count: int, mass: float) -> None:
+    block, lane = a.blocks[place >> LANE_BITS], place & (LANES - 1)
+    block["group"][lane] = group
+    block["count"][lane] = count
+    block["mass"][lane] = mass
+
+
+@njit(**INLINED)
+def _add_at(a: ListsA, i: int, place: int, y: int, mass: float) -> None:
+    """Add a transition of state i to group y, which has this place in its list, or -1."""
+    if place < 0:
+        _set(a, LANES * a.bounds[i, 0] + a.bounds[i, 1], y, 1, mass)
+        a.bounds[i, 1] += 1
     else:
-        a.length[i] -= 1
-        last = a.begin[i] + a.length[i]
-        a.entries[e]["group"] = a.entries[last]["group"]
-        a.entries[e]["count"] = a.entries[last]["count"]
-        a.entries[e]["mass"] = a.entries[last]["mass"]
+        block, lane = a.blocks[place >> LANE_BITS], place & (LANES - 1)
+        block["count"][lane] += 1
+        block["mass"][lane] += mass
+
+
+@njit(**INLINED)
+def _swap(a: ListsA, i: int, home: int, y: int, mass: float, free: int) -> None:
+    """Let a transition of state i lead to group y instead of ``home``; free entries have group number ``free``."""
+    place, new = _find(a, i, home, y)
+    block, lane = a.blocks[place >> LANE_BITS], place & (LANES - 1)
+    if block["count"][lane] > 1:
+        block["count"][lane] -= 1
+        block["mass"][lane] = max(block["mass"][lane] - mass, 0.0)
+        _add_at(a, i, new, y, mass)
+    elif new < 0:
+        _set(a, place, y, 1, mass)
+    else:
+        _add_at(a, i, new, y, mass)
+        # The last entry of the list takes the place of the empty one.
+        a.bounds[i, 1] -= 1
+        last = LANES * a.bounds[i, 0] + a.bounds[i, 1]
+        moved, from_lane = a.blocks[last >> LANE_BITS], last & (LANES - 1)
+        _set(a, place, moved["group"][from_lane], moved["count"][from_lane], moved["mass"][from_lane])
+        _set(a, last, free, 0, 0.0)
 
 
 @build_a.register(ListsA)
-def _build_lists(a: ListsA, problem: SparseProblem, labels: Labels) -> float:
+def _build_lists(a: ListsA, problem: SparseProblem, labels: Labels, n_groups: int) -> float:
+    for place in range(LANES * a.blocks.size):
+        _set(a, place, n_groups, 0, 0.0)
     last, total = problem.out_indices.size - 1, 0.0
     for i in range(labels.size):
-        a.length[i] = 0
+        a.bounds[i, 1] = 0
         for p in range(problem.out_indptr[i], problem.out_indptr[i + 1]):
             prefetch(labels, np.uint64(problem.out_indices[min(p + _DISTANCE, last)]))
-            _add(a, i, labels[problem.out_indices[p]], problem.out_mass[p])
-        for e in range(a.begin[i], a.begin[i] + a.length[i]):
-            total += f(a.entries[e]["mass"])
+            y = np.int64(labels[problem.out_indices[p]])
+            _add_at(a, i, _find(a, i, y, y)[0], y, problem.out_mass[p])
+    for place in range(LANES * a.blocks.size):
+        total += f(_mass(a, place))
     return total
 
 
@@ -98,69 +147,124 @@ def _build_b(a: ListsA | NoA, problem: SparseProblem, labels: Labels, b: Flow) -
             b.counts[labels[i], z] += 1
 
 
-@collect_links.register(NoA)
 @collect_links.register(ListsA)
-def _collect_links(a: ListsA | NoA, problem: SparseProblem, labels: Labels, x: int, work: Work) -> None:
+def _collect_links(a: ListsA, problem: SparseProblem, labels: Labels, x: int, work: Work) -> None:
+    n_out = a.bounds[x, 1]
+    for e in range(n_out):
+        block, lane = a.blocks[a.bounds[x, 0] + (e >> LANE_BITS)], e & (LANES - 1)
+        z = np.uint32(block["group"][lane])
+        work.groups[OUT, e] = z
+        work.mass[OUT, z] = block["mass"][lane]
+        work.counts[OUT, z] = block["count"][lane]
+    work.n_linked[OUT] = n_out
+    if problem.loops[x] > 0.0:
+        remove_loop(work, OUT, np.uint32(labels[x]), problem.loops[x])
+    work.n_linked[IN] = _collect_in_links(problem, labels, x, work)
+
+
+@collect_links.register(NoA)
+def _collect_links_alone(a: NoA, problem: SparseProblem, labels: Labels, x: int, work: Work) -> None:
+    n_out = 0
     for p in range(problem.out_indptr[x], problem.out_indptr[x + 1]):
-        i = problem.out_indices[p]
+        i = np.uint32(problem.out_indices[p])
         if i != x:
-            add_link(work, OUT, labels[i], problem.out_mass[p])
-    for p in range(problem.indptr[x], problem.indptr[x + 1]):
-        i = problem.indices[p]
-        if i != x:
-            add_link(work, IN, labels[i], problem.mass[p])
-
-
-@collect_a.register(ListsA)
-def _collect_lists(a: ListsA, problem: SparseProblem, labels: Labels, x: int, work: Work) -> None:
-    # join_a[y] = sum f(A[i, y] + r) - f(A[i, y]) - f(r) over the transitions i -> x, which have mass r.
-    home, filled = labels[x], 0
-    work.join_a[:] = 0.0
-    for p in range(problem.indptr[x], problem.indptr[x + 1]):
-        i, r = problem.indices[p], problem.mass[p]
-        r_f = f(r)
-        for e in range(a.begin[i], a.begin[i] + a.length[i]):
-            entry = a.entries[e]
-            mass = entry["mass"]
-            if entry["group"] == home:
-                mass = mass - r if entry["count"] > 1 else 0.0
-            work.buffer[0, filled] = mass
-            work.buffer[1, filled] = mass + r
-            work.buffer[2, filled] = r_f
-            work.buffer_group[filled] = entry["group"]
-            filled += 1
-            if filled == work.buffer_group.size:
-                _add_gains(work, filled)
-                filled = 0
-    _add_gains(work, filled)
-    work.leave_a[0] = -work.join_a[home]
+            n_out = add_link(work, OUT, np.uint32(labels[i]), problem.out_mass[p], n_out)
+    work.n_linked[OUT] = n_out
+    work.n_linked[IN] = _collect_in_links(problem, labels, x, work)
 
 
 @njit(**INLINED)
-def _add_gains(work: Work, filled: int) -> None:
-    before, after, alone = work.buffer[0], work.buffer[1], work.buffer[2]
-    for m in range(filled):
-        after[m] = f(after[m]) - f(before[m]) - alone[m]
-    for m in range(filled):
-        work.join_a[work.buffer_group[m]] += after[m]
+def _collect_in_links(problem: SparseProblem, labels: Labels, x: int, work: Work) -> int:
+    n_in = 0
+    for p in range(problem.indptr[x], problem.indptr[x + 1]):
+        i = np.uint32(problem.indices[p])
+        if i != x:
+            n_in = add_link(work, IN, np.uint32(labels[i]), problem.mass[p], n_in)
+    return n_in
+
+
+# A transition i -> x of mass r changes sum f(A) by f(r) when x joins a group that is absent from the list of i,
+# which is the constant, and by r (f(1 + u) - f(u)) more, u = A[i, y] / r, if group y is there.
 
 
 @bound_a.register(ListsA)
-def _bound_lists(a: ListsA, problem: SparseProblem, x: int, y: int, from_below: bool, work: Work) -> float:
-    return work.join_a[y]
+def _bound_lists(a: ListsA, problem: SparseProblem, x: int, home: int, from_below: bool, work: Work) -> float:
+    # In float32: all terms are positive, so the relative error of a sum is that of its terms and its additions.
+    begin, end, inflow, filled = problem.indptr[x], problem.indptr[x + 1], 0.0, np.uint64(0)
+    for p in range(begin, end):
+        inflow += problem.mass[p]
+    inverse = 1.0 / max(inflow, SMALLEST)
+    work.rough[:] = np.float32(0.0)
+    for p in range(begin, end):
+        i = np.uint32(problem.indices[p])
+        if filled + np.uint64(LANES * _n_blocks(a, i)) > np.uint64(work.group.size):
+            _add_gains(work, filled)
+            filled = np.uint64(0)
+        share = np.float32(problem.mass[p] * inverse)
+        filled = _append_list(a, i, np.int32(home), problem.mass[p], share, work, filled)
+    _add_gains(work, filled)
+    error = ROUGH_GAIN_ERROR + (end - begin + 4) * _ROUNDING
+    low, high = inflow * (1.0 - error), inflow * (1.0 + error)
+    for y in range(work.gain_a.size):
+        work.gain_a[y] = (low if from_below else high) * np.float64(work.rough[0, y] + work.rough[1, y])
+    return -(high if from_below else low) * np.float64(work.rough[0, home] + work.rough[1, home])
 
 
-@price_a.register(ListsA)
-def _price_lists(a: ListsA, problem: SparseProblem, x: int, y: int, work: Work) -> float:
-    return work.join_a[y]
+@njit(**INLINED)
+def _append_list(a: ListsA, i: int, home: int, r: float, share: Any, work: Work, filled: Any) -> Any:
+    """Append u, r / inflow and the groups of the list of state i to the buffers, as if the state had left ``home``."""
+    inverse, begin = 1.0 / max(r, SMALLEST), np.uint64(a.bounds[i, 0])
+    for block in range(begin, begin + np.uint64(_n_blocks(a, i))):
+        entries = a.blocks[block]
+        for lane in range(LANES):
+            place, group = filled + np.uint64(lane), entries["group"][np.uint64(lane)]
+            left = entries["mass"][np.uint64(lane)] - (r if group == home else 0.0)
+            work.ratio[place] = np.float32(min(max(left * inverse, 0.0), _LARGEST))
+            work.share[place] = share
+            work.group[place] = group
+        filled += np.uint64(LANES)
+    return filled
+
+
+@njit(**INLINED)
+def _add_gains(work: Work, filled: Any) -> None:
+    for m in range(filled):
+        work.share[m] *= rough_gain(work.ratio[m])
+    # Two sums: an addition waits for the last one to the same group.
+    for m in range(np.uint64(0), filled, np.uint64(2)):
+        n = m + np.uint64(1)
+        work.rough[0, np.uint32(work.group[m])] += work.share[m]
+        work.rough[1, np.uint32(work.group[n])] += work.share[n]
+
+
+@leave_a.register(ListsA)
+def _leave_lists(a: ListsA, problem: SparseProblem, x: int, home: int) -> float:
+    total = 0.0
+    for p in range(problem.indptr[x], problem.indptr[x + 1]):
+        place, r = _find(a, problem.indices[p], home, home)[0], problem.mass[p]
+        if a.blocks[place >> LANE_BITS]["count"][place & (LANES - 1)] > 1:
+            mass = _mass(a, place)
+            total += f(mass - r) - f(mass) + f(r)
+    return total
+
+
+@join_a.register(ListsA)
+def _join_lists(a: ListsA, problem: SparseProblem, x: int, y: int) -> float:
+    total = 0.0
+    for p in range(problem.indptr[x], problem.indptr[x + 1]):
+        place, r = _find(a, problem.indices[p], y, y)[0], problem.mass[p]
+        if place >= 0:
+            mass = _mass(a, place)
+            total += f(mass + r) - f(mass) - f(r)
+    return total
 
 
 @move_a.register(ListsA)
-def _move_lists(a: ListsA, problem: SparseProblem, x: int, home: int, y: int, weight: float) -> None:
+def _move_lists(
+    a: ListsA, problem: SparseProblem, x: int, home: int, y: int, weight: float, n_groups: int
+) -> None:
     for p in range(problem.indptr[x], problem.indptr[x + 1]):
-        # Removed first: a list has room for no more entries than its state has transitions.
-        _remove(a, problem.indices[p], home, problem.mass[p])
-        _add(a, problem.indices[p], y, problem.mass[p])
+        _swap(a, np.uint32(problem.indices[p]), home, y, problem.mass[p], n_groups)
 
 
 @bounds_b_exactly.register(NoA)
@@ -176,58 +280,64 @@ def _enqueue_neighbours(a: ListsA | NoA, problem: SparseProblem, x: int, waiting
 
 
 @prefetch_next.register(ListsA)
-def _prefetch_lists(a: ListsA, problem: SparseProblem, labels: Labels, order: Ints, j: int) -> None:
-    _prefetch_labels(problem, labels, order, j)
+def _prefetch_lists(
+    a: ListsA, problem: SparseProblem, labels: Labels, weights: Weights, order: Ints, j: int
+) -> None:
     last = order.size - 1
     x = order[min(j + _BOUNDS_AHEAD, last)]
     for p in range(problem.indptr[x], problem.indptr[x + 1]):
-        prefetch(a.begin, np.uint64(problem.indices[p]))
-        prefetch(a.length, np.uint64(problem.indices[p]))
+        prefetch(a.bounds, np.uint64(problem.indices[p]))
+        if weights.flow != 0.0:
+            prefetch(labels, np.uint64(problem.indices[p]))
     x = order[min(j + _ENTRIES_AHEAD, last)]
+    _prefetch_list(a, x)
     for p in range(problem.indptr[x], problem.indptr[x + 1]):
-        i = problem.indices[p]
-        first = np.uint64(a.begin[i])
-        prefetch(a.entries, first)
-        prefetch(a.entries, first + np.uint64(a.length[i] - 1))
+        _prefetch_list(a, np.uint32(problem.indices[p]))
 
 
 @njit(**INLINED)
-def _prefetch_labels(problem: SparseProblem, labels: Labels, order: Ints, j: int) -> None:
-    x = order[min(j + _LABELS_AHEAD, order.size - 1)]
-    for p in range(problem.indptr[x], problem.indptr[x + 1]):
-        prefetch(labels, np.uint64(problem.indices[p]))
-    for p in range(problem.out_indptr[x], problem.out_indptr[x + 1]):
-        prefetch(labels, np.uint64(problem.out_indices[p]))
+def _prefetch_list(a: ListsA, i: int) -> None:
+    # Most lists have at most two blocks.
+    prefetch(a.blocks, np.uint64(a.bounds[i, 0]))
+    prefetch(a.blocks, np.uint64(a.bounds[i, 0] + _n_blocks(a, i) - 1))
 
 
 # Without A: its weight is zero, and nothing is kept.
 
 
 @build_a.register(NoA)
-def _build_nothing(a: NoA, problem: SparseProblem, labels: Labels) -> float:
+def _build_nothing(a: NoA, problem: SparseProblem, labels: Labels, n_groups: int) -> float:
     return 0.0
-
-
-@collect_a.register(NoA)
-def _collect_nothing(a: NoA, problem: SparseProblem, labels: Labels, x: int, work: Work) -> None:
-    work.leave_a[0] = 0.0
 
 
 @bound_a.register(NoA)
-def _bound_nothing(a: NoA, problem: SparseProblem, x: int, y: int, from_below: bool, work: Work) -> float:
+def _bound_nothing(a: NoA, problem: SparseProblem, x: int, home: int, from_below: bool, work: Work) -> float:
     return 0.0
 
 
-@price_a.register(NoA)
-def _price_nothing(a: NoA, problem: SparseProblem, x: int, y: int, work: Work) -> float:
+@leave_a.register(NoA)
+def _leave_nothing(a: NoA, problem: SparseProblem, x: int, home: int) -> float:
+    return 0.0
+
+
+@join_a.register(NoA)
+def _join_nothing(a: NoA, problem: SparseProblem, x: int, y: int) -> float:
     return 0.0
 
 
 @move_a.register(NoA)
-def _move_nothing(a: NoA, problem: SparseProblem, x: int, home: int, y: int, weight: float) -> None:
+def _move_nothing(
+    a: NoA, problem: SparseProblem, x: int, home: int, y: int, weight: float, n_groups: int
+) -> None:
     pass
 
 
 @prefetch_next.register(NoA)
-def _prefetch_labels_alone(a: NoA, problem: SparseProblem, labels: Labels, order: Ints, j: int) -> None:
-    _prefetch_labels(problem, labels, order, j)
+def _prefetch_labels(
+    a: NoA, problem: SparseProblem, labels: Labels, weights: Weights, order: Ints, j: int
+) -> None:
+    x = order[min(j + _LABELS_AHEAD, order.size - 1)]
+    for p in range(problem.indptr[x], problem.indptr[x + 1]):
+        prefetch(labels, np.uint64(problem.indices[p]))
+    for p in range(problem.out_indptr[x], problem.out_indptr[x + 1]):
+        prefetch(labels, np.uint64(problem.out_indices[p]))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numba import njit
 
@@ -15,6 +17,9 @@ SMALLEST = 2.2250738585072014e-308
 _SQRT_HALF_BITS = 0x3FE6A09E667F3BCD
 # Bits of the mantissa of a float64.
 _MANTISSA = 52
+# 2^-52 and the bias of the exponent of a float64.
+_LAST_BIT = 2.0**-52
+_BIAS = 1023.0
 # log2(m) = 2 log2(e) atanh(z), z = (m - 1) / (m + 1): coefficients of z, z^3, ..., z^19.
 _C1 = 2.0 * LOG2_E
 _C3 = _C1 / 3.0
@@ -26,6 +31,20 @@ _C13 = _C1 / 13.0
 _C15 = _C1 / 15.0
 _C17 = _C1 / 17.0
 _C19 = _C1 / 19.0
+# The same in float32.
+_ONE = np.float32(1.0)
+_TWO = np.float32(2.0)
+_R1 = np.float32(_C1)
+_R3 = np.float32(_C3)
+_R5 = np.float32(_C5)
+_R7 = np.float32(_C7)
+_R9 = np.float32(_C9)
+_R11 = np.float32(_C11)
+_ROUGH_SQRT_HALF_BITS = np.int32(0x3F3504F3)
+_ROUGH_MANTISSA = np.int32(23)
+_ROUGH_SMALLEST = np.float32(2.0**-120)
+# Relative error of rough_gain: ten roundings of 2^-24, and the term of z^13 of the series.
+ROUGH_GAIN_ERROR = 2.0**-19
 
 
 @njit(**INLINED)
@@ -51,9 +70,48 @@ def fast_log2(t: float) -> float:
 
 
 @njit(**INLINED)
+def least_log2(t: float) -> float:
+    """Lower bound of the logarithm of a positive normal number, by at most 0.0861: its bits, read as a number."""
+    return np.float64(np.float64(t).view(np.int64)) * _LAST_BIT - _BIAS
+
+
+@njit(**INLINED)
 def f(t: float) -> float:
     """``t log2 t``, exactly 0 at 0, and at negative t, which rounding may leave where a mass is taken out."""
     return max(t, 0.0) * fast_log2(max(t, SMALLEST))
+
+
+@njit(**INLINED)
+def _rough_log2(t: Any) -> Any:
+    """``fast_log2`` in float32."""
+    bits = np.float32(t).view(np.int32)
+    exponent = np.int32(np.int32(bits - _ROUGH_SQRT_HALF_BITS) >> _ROUGH_MANTISSA)
+    m = np.int32(bits - np.int32(exponent << _ROUGH_MANTISSA)).view(np.float32)
+    return np.float32(np.float32(exponent) + _rough_log2_ratio(np.float32((m - _ONE) / (m + _ONE))))
+
+
+@njit(**INLINED)
+def _rough_log2_ratio(z: Any) -> Any:
+    """``log2((1 + z) / (1 - z))`` in float32, for abs(z) up to 1/3."""
+    s = np.float32(z * z)
+    p = np.float32(_R11 * s + _R9)
+    p = np.float32(p * s + _R7)
+    p = np.float32(p * s + _R5)
+    p = np.float32(p * s + _R3)
+    return np.float32(z * np.float32(p * s + _R1))
+
+
+@njit(**INLINED)
+def rough_gain(u: Any) -> Any:
+    """``f(1 + u) - f(u)`` in float32 for u >= 0, to a relative error of ``ROUGH_GAIN_ERROR``.
+
+    With l the lesser of u and 1, m the other and v = l / m, a sum of positive terms:
+    ``(l + m) log2(1 + v) - l log2 v``.
+    """
+    lesser, more = min(u, _ONE), max(u, _ONE)
+    v = np.float32(lesser / more)
+    log_1v = _rough_log2_ratio(np.float32(v / (v + _TWO)))
+    return np.float32((lesser + more) * log_1v - lesser * _rough_log2(max(v, _ROUGH_SMALLEST)))
 
 
 @njit(**KERNEL)

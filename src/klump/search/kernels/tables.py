@@ -16,11 +16,19 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Shorts = NDArray[np.int32]
+# As indices, unsigned numbers are not checked for wraparound.
+Unsigned = NDArray[np.uint32]
+Singles = NDArray[np.float32]
 Labels = NDArray[np.int32]
 Waiting = NDArray[np.uint8]
 
-# An entry of a list: 16 bytes, four per cache line.
-ENTRY = np.dtype([("mass", np.float64), ("group", np.int32), ("count", np.int32)])
+# Entries per block of a list, and the logarithm of it.
+LANES = 4
+LANE_BITS = 2
+# A block of a list: one cache line of 64 bytes.
+BLOCK = np.dtype(
+    [("mass", np.float64, LANES), ("group", np.int32, LANES), ("count", np.int32, LANES)], align=True
+)
 # Directions of the links of a state: from the state to a group, and from a group to the state.
 OUT = 0
 IN = 1
@@ -71,11 +79,13 @@ class DenseA(NamedTuple):
 
 
 class ListsA(NamedTuple):
-    """The non-zero entries of A, one unordered list per state, with room for as many as it can have."""
+    """The non-zero entries of A, one unordered list per state, in blocks of ``LANES`` entries.
 
-    begin: Ints  # (n,) first entry of each list
-    length: Shorts  # (n,)
-    entries: NDArray[Any]  # (room,) ENTRY
+    A list has room for as many entries as it can get. Free entries have group number k, and mass and count 0.
+    """
+
+    bounds: Ints  # (n, 2) first block of each list, and its number of entries
+    blocks: NDArray[Any]  # (room,) BLOCK
 
 
 class NoA(NamedTuple):
@@ -96,6 +106,7 @@ class Flow(NamedTuple):
 
     mass: Floats  # (2 k + 1, width)
     log: Floats  # (2 k + 1, width) log2(mass), any value where the mass is zero
+    rough_log: Singles  # (2 k + 1, width) upper bound of it in float32
     most: Floats  # (2 k + 1,) upper bound of the mass in each row, the diagonal left out of all rows but its own
     counts: Ints  # (k, k) transitions from y to z
 
@@ -107,6 +118,8 @@ class Table(NamedTuple):
     size: Ints  # (k,) members of each group
     nu: Floats  # (width,)
     nu_f: Floats  # (width,) f(nu)
+    nu_log: Floats  # (width,) log2(nu)
+    inverse_nu: Floats  # (width,) 1 / nu
     lightest: Floats  # (1,) lower bound of nu
     a: Any  # DenseA, ListsA or NoA
     b: Flow
@@ -116,13 +129,18 @@ class Table(NamedTuple):
 class Work(NamedTuple):
     """Scratch space of one visit; ``mass`` and ``counts`` are zero between visits."""
 
-    bound: Floats  # (width,) lower bounds of the price of joining each group
-    gain_b: Floats  # (width,) upper bounds of the change of sum f(B)
-    join_a: Floats  # (width,) changes of sum f(A), up to a constant
-    leave_a: Floats  # (1,) change of sum f(A) when the state leaves its group, plus that constant
+    bound: Floats  # (width,) lower bounds of the change of the cost when the state moves to each group
+    leave: Floats  # (1,) exact change when it leaves its group; NaN until it is needed
+    gain_a: (
+        Floats  # (width,) bounds of the change of sum f(A) when the state joins each group, up to a constant
+    )
+    gain_b: Floats  # (width,) upper bounds of the change of sum f(B) when the state joins each group
+    rough: Singles  # (2, width) sums in float32, of which A takes two
     mass: Floats  # (2, k) mass of the links with each group, OUT and IN
     counts: Ints  # (2, k) transitions of the links
-    groups: Ints  # (2, k + 1) groups with a link
+    groups: Unsigned  # (2, k + 1) groups with a link
     n_linked: Ints  # (2,) number of groups with a link
-    buffer: Floats  # (3, size) arguments of f
-    buffer_group: Shorts  # (size,)
+    buffer: Floats  # (2, size) arguments of f
+    ratio: Singles  # (size,) entries of A divided by the mass of a transition
+    share: Singles  # (size,) mass of the transition divided by that of all transitions to the state
+    group: Shorts  # (size,) groups of the entries
