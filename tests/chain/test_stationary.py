@@ -8,6 +8,7 @@ import sys
 import numba
 import numpy as np
 import pytest
+import threadpoolctl
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
@@ -171,6 +172,19 @@ def test_elimination_in_blocks_of_full_size(kind, rng):
     expected = reference.stationary_law_by_censoring(P)
     assert_relatively_close(stationary_distribution(frozen(P)), expected, 2e-14)
     assert_relatively_close(stationary_distribution(frozen(np.asfortranarray(P))), expected, 2e-14)
+
+
+@compiled
+@pytest.mark.parametrize("n", [512, 700])
+def test_the_result_does_not_depend_on_the_number_of_blas_threads(n, rng):
+    P = frozen(chains.normalized(rng.random((n, n))))
+    results = []
+    for n_threads in (1, 2):
+        with threadpoolctl.threadpool_limits(n_threads, user_api="blas"):
+            mass, fits = solve_dense(P.copy())
+            assert fits
+            results.append(mass)
+    assert (results[0] == results[1]).all()
 
 
 def test_blocks_report_that_float64_does_not_suffice(small_elimination_blocks, rng):

@@ -25,10 +25,13 @@ subtract products of one sign from numbers of the other: still no cancellation.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import blas
+
+from klump.parallel import one_thread
 
 Floats = NDArray[np.float64]
 
@@ -61,7 +64,8 @@ def solve_dense(weights: Floats) -> tuple[Floats, bool]:
     exit_rate = weights.sum(axis=1)
     if not exit_rate.all():
         return exit_rate, False
-    with np.errstate(all="ignore"):  # leaving the range of float64 gives NaN, and the flag False
+    # Leaving the range of float64 gives NaN, and the flag False. Rounding of BLAS depends on its number of threads.
+    with np.errstate(all="ignore"), one_thread() if n > _MAX_UNBLOCKED else nullcontext():
         weights *= (-1.0 / exit_rate)[:, None]
         _factorise_chain(weights)
         inflow = weights.diagonal().copy()
