@@ -47,6 +47,24 @@ def stationary_law(P):
     return np.array([float(rows[x][n]) for x in range(n)])
 
 
+def stationary_law_by_censoring(P):
+    """The law mu with mu P = mu, state by state in extended precision, for chains too large for fractions.
+
+    Leaving out state k, the chain steps from x to y with probability P[x, y] + P[x, k] P[k, y] / (1 - P[k, k]), where
+    1 - P[k, k] is the sum of the other entries of row k. The visits to k per visit to the others follow at the end.
+    """
+    n = len(P)
+    weight = np.array(P, dtype=np.longdouble)
+    leaves = np.zeros(n, dtype=np.longdouble)
+    for k in range(n - 1, 0, -1):  # the last state first
+        leaves[k] = weight[k, :k].sum()
+        weight[:k, :k] += np.outer(weight[:k, k], weight[k, :k] / leaves[k])
+    mu = np.ones(n, dtype=np.longdouble)
+    for k in range(1, n):
+        mu[k] = (mu[:k] * weight[:k, k]).sum() / leaves[k]
+    return (mu / mu.sum()).astype(float)
+
+
 def is_reversible(P, mu, tolerance=1e-12):
     """Detailed balance: mu[x] P[x, y] = mu[y] P[y, x] for all pairs."""
     n = len(mu)

@@ -104,6 +104,7 @@ def test_quantities_do_not_depend_on_blocks_or_memory_maps(kind, rng, small_bloc
 def test_stationary_distribution_does_not_depend_on_blocks(kind, rng, monkeypatch, small_blocks):
     """All methods for large chains, on a small one."""
     monkeypatch.setattr(stationary, "_DENSE_LIMIT", 4)
+    monkeypatch.setattr(stationary, "_FULL_LIMIT", 4)
     P = chains.random_matrix(kind, 24, rng)
     law = MarkovChain(sparse.csr_array(P)).stationary_distribution
     np.testing.assert_allclose(law, reference.stationary_law(P), rtol=1e-10)

@@ -8,14 +8,16 @@ import sys
 import numba
 import numpy as np
 import pytest
+import threadpoolctl
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
 import chains
 import reference
-from klump.chain import stationary
-from klump.chain.elimination import solve_dense, solve_wide_range
+from klump.chain import block_elimination, stationary
+from klump.chain.block_elimination import ldexp_to_largest, solve_dense
+from klump.chain.elimination import solve_wide_range
 from klump.chain.kernels.sparse_elimination import reduce_chain, substitute_back
 from klump.chain.stationary import stationary_distribution
 from klump.errors import ConvergenceError
@@ -100,16 +102,125 @@ def test_successive_rare_transitions_whose_product_underflows():
 def test_wide_range_elimination_agrees_with_float64(P):
     narrow, fits = solve_dense(P.copy())
     assert fits
-    wide = solve_wide_range(P.copy())
+    wide = ldexp_to_largest(*solve_wide_range(P.copy()))
     np.testing.assert_allclose(wide / wide.sum(), narrow / narrow.sum(), rtol=1e-13)
 
 
-@pytest.mark.parametrize("n", [1, 2, 7, 8, 9, 16, 17, 40])
+@pytest.mark.parametrize("n", [1, 2, 7, 8, 9, 16, 17, 40, 50, 51, 56, 57])
 def test_sizes_around_multiples_of_the_panel(n, rng):
     P = chains.normalized(rng.random((n, n)))
     mu = stationary_distribution(frozen(P))
     np.testing.assert_allclose(mu @ P, mu, rtol=1e-13)
     assert mu.sum() == pytest.approx(1.0, abs=1e-14)
+
+
+@given(chains.matrices(max_size=20))
+def test_the_reference_for_larger_chains_agrees_with_rational_arithmetic(P):
+    np.testing.assert_allclose(
+        reference.stationary_law_by_censoring(P), reference.stationary_law(P), rtol=1e-14
+    )
+
+
+# Dense chains in blocks
+
+
+def planted(rng, n, coupling):
+    """Blocks of states in random order: every state leads to the states of other blocks with small probability."""
+    block = rng.integers(0, 4, n)
+    return rng.random((n, n)) * np.where(block[:, None] == block, 1.0, coupling)
+
+
+def steep(rng, n):
+    """Short steps, mostly down: the masses fall from the first to the last state by about 120 decades."""
+    distance = np.abs(np.subtract.outer(np.arange(n), np.arange(n)))
+    return rng.random((n, n)) * 0.1**distance * np.where(np.triu(np.ones((n, n))), 10.0 ** (-240.0 / n), 1.0)
+
+
+DENSE = {
+    "random": lambda rng, n: rng.random((n, n)),
+    "coupling 1e-3": lambda rng, n: planted(rng, n, 1e-3),
+    "coupling 1e-8": lambda rng, n: planted(rng, n, 1e-8),
+    "coupling 1e-14": lambda rng, n: planted(rng, n, 1e-14),
+    "coupling 1e-100": lambda rng, n: planted(rng, n, 1e-100),
+    "steep": steep,
+    "wide": lambda rng, n: rng.random((n, n)) * 10.0 ** rng.uniform(-15, 0, n),
+    "counts": lambda rng, n: rng.poisson(0.4, (n, n)) + np.roll(np.eye(n), 1, axis=1),
+}
+
+
+@pytest.fixture
+def small_elimination_blocks(monkeypatch):
+    monkeypatch.setattr(block_elimination, "_MAX_UNBLOCKED", 50)
+    monkeypatch.setattr(block_elimination, "_BLOCK", 16)
+
+
+@pytest.mark.parametrize("n", [51, 64, 65, 130])
+@pytest.mark.parametrize("kind", DENSE)
+def test_elimination_in_blocks_keeps_full_relative_accuracy(kind, n, small_elimination_blocks, rng):
+    P = chains.normalized(np.asarray(DENSE[kind](rng, n), float))
+    expected = reference.stationary_law_by_censoring(P)
+    for order in (np.arange(n), np.arange(n)[::-1], rng.permutation(n)):
+        mass, fits = solve_dense(P[np.ix_(order, order)].copy())
+        assert fits
+        assert_relatively_close(mass / mass.sum(), expected[order], 2e-14)
+
+
+@compiled
+@pytest.mark.parametrize("kind", DENSE)
+def test_elimination_in_blocks_of_full_size(kind, rng):
+    P = chains.normalized(np.asarray(DENSE[kind](rng, 700), float))
+    expected = reference.stationary_law_by_censoring(P)
+    assert_relatively_close(stationary_distribution(frozen(P)), expected, 2e-14)
+    assert_relatively_close(stationary_distribution(frozen(np.asfortranarray(P))), expected, 2e-14)
+
+
+@compiled
+@pytest.mark.parametrize("n", [512, 700])
+def test_the_result_does_not_depend_on_the_number_of_blas_threads(n, rng):
+    P = frozen(chains.normalized(rng.random((n, n))))
+    results = []
+    for n_threads in (1, 2):
+        with threadpoolctl.threadpool_limits(n_threads, user_api="blas"):
+            mass, fits = solve_dense(P.copy())
+            assert fits
+            results.append(mass)
+    assert (results[0] == results[1]).all()
+
+
+def test_blocks_report_that_float64_does_not_suffice(small_elimination_blocks, rng):
+    n = 60
+    P = np.diag(np.full(n - 1, 1e-12), 1) + np.diag(np.ones(n - 1), -1) + np.diag(np.full(n - 2, 1e-13), 2)
+    P = chains.normalized(P)
+    for order in (np.arange(n), np.arange(n)[::-1], rng.permutation(n)):
+        moved = P[np.ix_(order, order)]
+        assert not solve_dense(moved.copy())[1]
+        assert_relatively_close(
+            stationary_distribution(frozen(moved)), reference.stationary_law_by_censoring(P)[order], 1e-12
+        )
+
+
+@pytest.mark.parametrize("share", [0.1, 0.5])
+def test_large_chains_with_few_zeros_are_eliminated(share, monkeypatch, rng):
+    monkeypatch.setattr(stationary, "_DENSE_LIMIT", 20)
+    solved = record_results(monkeypatch, "solve_dense")
+    P = rng.random((90, 90)) * (rng.random((90, 90)) < share) + np.roll(np.eye(90), 1, axis=1)
+    P = chains.normalized(P)
+    expected = reference.stationary_law_by_censoring(P)
+    for given_as in (P, sparse.csr_array(P)):
+        solved.clear()
+        assert_relatively_close(stationary_distribution(frozen(given_as)), expected, 1e-11)
+        assert (len(solved[0][0]) == 90 if solved else False) == (share == 0.5)
+
+
+def test_small_chains_do_not_need_the_compiler():
+    code = """
+import sys, numpy as np
+from klump.chain.stationary import stationary_distribution
+P = np.random.default_rng(0).random((50, 50))
+stationary_distribution(P / P.sum(axis=1, keepdims=True))
+assert 'numba' not in sys.modules
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 def test_masses_that_underflow():
@@ -260,6 +371,7 @@ def large(request, rng):
 @pytest.fixture
 def low_dense_limit(monkeypatch):
     monkeypatch.setattr(stationary, "_DENSE_LIMIT", 20)
+    monkeypatch.setattr(stationary, "_FULL_LIMIT", 20)
 
 
 def return_none(*_):
@@ -272,7 +384,7 @@ def not_converged(jumps, mass):
 
 def by_elimination(P):
     mass, fits = solve_dense(P.copy())
-    mass = mass if fits else solve_wide_range(P.copy())
+    mass = mass if fits else ldexp_to_largest(*solve_wide_range(P.copy()))
     return mass / mass.sum()
 
 

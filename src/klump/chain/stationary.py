@@ -1,11 +1,12 @@
 """The stationary distribution of an irreducible chain, with small relative error in every component.
 
-Small chains are solved by dense GTH elimination. Larger ones by the first of these methods that succeeds, cheapest
-first: detailed balance, if the chain is reversible; power iteration, if its spectral gap is large; sparse elimination
-with a small work limit; aggregation-disaggregation, if it is nearly completely decomposable; sparse elimination with
-the full work limit; multilevel aggregation. None of them subtracts masses, so small masses have the same relative
-accuracy as large ones. All work on the jump chain, whose rows are the transitions to other states divided by the exit
-rate, so that large self-transition probabilities do not slow convergence.
+Chains of up to 2,000 states, and of up to 10,000 with few zeros, are solved by dense GTH elimination in blocks, in the
+time of an LU factorisation. The others by the first of these methods that succeeds, cheapest first: detailed balance,
+if the chain is reversible; power iteration, if its spectral gap is large; sparse elimination with a small work limit;
+aggregation-disaggregation, if it is nearly completely decomposable; sparse elimination with the full work limit;
+multilevel aggregation. None of them subtracts masses, so small masses have the same relative accuracy as large ones.
+All work on the jump chain, whose rows are the transitions to other states divided by the exit rate, so that large
+self-transition probabilities do not slow convergence.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse import csgraph
 
+from klump.chain.block_elimination import ldexp_to_largest, quotient, solve_dense
 from klump.chain.rows import Matrix, folder_of, row_blocks, stack_row_blocks, total
 from klump.chain.validation import row_sums
 from klump.errors import ConvergenceError
@@ -28,6 +30,10 @@ Floats = NDArray[np.float64]
 
 # Largest chain for dense elimination, in states: 32 MB and 2/3 n^3 = 5e9 operations.
 _DENSE_LIMIT = 2000
+# The same for a chain with few zeros, whose iterations would cost as much: 800 MB and 7e11 operations.
+_FULL_LIMIT = 10_000
+# Smallest share of positive entries in a chain with few zeros.
+_FULL_SHARE = 0.25
 # Largest relative residual of detailed balance, |m_i p_ij / (m_j p_ji) - 1|, that is taken for rounding.
 _BALANCE_TOLERANCE = 1e-11
 # Relative change, or estimated relative error, at which an iteration has converged: some hundred rounding units.
@@ -73,27 +79,36 @@ def stationary_distribution(matrix: Matrix) -> Floats:
 
 def _solve(weights: Matrix) -> Floats:
     """Stationary masses, up to a factor, of the chain with these transition rates; NaN on failure."""
-    from klump.chain.elimination import quotient, solve_dense, solve_wide_range
-
     n = weights.shape[0]
     if n == 1:
         return np.ones(1)
-    if n <= _DENSE_LIMIT:
+    if n <= _DENSE_LIMIT or _is_full(weights):
         found, fits = solve_dense(_to_dense(weights))
         if fits:
-            return np.asarray(found)
+            return found
     jumps, exit_rate = _jump_chain(weights)
     if not (exit_rate > 0.0).all():  # underflow
         return np.full(n, np.nan)
     mass = _solve_balance(jumps)
     if mass is None and n <= _DENSE_LIMIT:
-        return np.asarray(solve_wide_range(_to_dense(weights)))
-    return np.asarray(quotient(_solve_iteratively(jumps) if mass is None else mass, exit_rate))
+        from klump.chain.elimination import solve_wide_range
+
+        return ldexp_to_largest(*solve_wide_range(_to_dense(weights)))
+    return quotient(_solve_iteratively(jumps) if mass is None else mass, exit_rate)
+
+
+def _is_full(weights: Matrix) -> bool:
+    """Whether a large chain has few zeros and a dense copy of it fits in memory."""
+    n = weights.shape[0]
+    if n > _FULL_LIMIT or folder_of(weights) is not None:
+        return False
+    n_positive = weights.nnz if isinstance(weights, sparse.csr_array) else np.count_nonzero(weights)
+    return bool(n_positive >= _FULL_SHARE * n**2)
 
 
 def _to_dense(weights: Matrix) -> Floats:
-    """Copy to an array that may be overwritten."""
-    return np.array(weights.toarray() if isinstance(weights, sparse.csr_array) else weights)
+    """Copy to a C-contiguous array that may be overwritten."""
+    return weights.toarray() if isinstance(weights, sparse.csr_array) else np.array(weights, order="C")
 
 
 def _jump_chain(weights: Matrix) -> tuple[sparse.csr_array, Floats]:
@@ -123,7 +138,6 @@ def _jump_blocks(matrix: sparse.csr_array, exit_rate: Floats) -> Iterator[sparse
 
 def _solve_balance(jumps: sparse.csr_array) -> Floats | None:
     """Masses in detailed balance, m_i p_ij = m_j p_ji; None if the chain is not reversible."""
-    from klump.chain.elimination import ldexp_to_largest
     from klump.chain.kernels.flows import solve_balance
 
     # Most non-reversible chains have transitions without a reverse; a sample of 100 detects them cheaply.
@@ -135,7 +149,7 @@ def _solve_balance(jumps: sparse.csr_array) -> Floats | None:
     if not jumps.has_sorted_indices:
         jumps = jumps.sorted_indices()
     mass, exponent, residual = solve_balance(jumps.indptr, jumps.indices, jumps.data)
-    return np.asarray(ldexp_to_largest(mass, exponent)) if residual <= _BALANCE_TOLERANCE else None
+    return ldexp_to_largest(mass, exponent) if residual <= _BALANCE_TOLERANCE else None
 
 
 def _solve_iteratively(jumps: sparse.csr_array) -> Floats:
@@ -355,12 +369,10 @@ def _multilevel_cycle(jumps: sparse.csr_array, visits: int, mass: Floats) -> Flo
 
 
 def _solve_coarse(flow: sparse.csr_array) -> Floats:
-    from klump.chain.elimination import quotient
-
     if flow.shape[0] <= _COARSEST:
         return _solve(flow)
     jumps, exit_rate = _jump_chain(flow)
-    return np.asarray(quotient(_multilevel_cycle(jumps, 2, exit_rate), exit_rate))
+    return quotient(_multilevel_cycle(jumps, 2, exit_rate), exit_rate)
 
 
 def _verify(mu: Floats, matrix: Matrix) -> Floats:
