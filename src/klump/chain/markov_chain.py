@@ -14,7 +14,7 @@ from klump import information
 from klump.arguments import check_count
 from klump.chain import connectivity, rows, validation
 from klump.chain.validation import Matrix
-from klump.chain.wording import Change, counted, kind_of
+from klump.chain.wording import Change, format_count, kind_of
 from klump.errors import InvalidArgumentError, Setting
 
 # Largest residual of detailed balance, sum |J - J^T|, of a reversible chain.
@@ -154,7 +154,7 @@ class MarkovChain:
 
     def __repr__(self) -> str:
         changes = "".join(f", {change}" for change in self.applied)
-        size = f"{counted(self.n_states, 'state')}, {counted(self.n_transitions, 'transition')}"
+        size = f"{format_count(self.n_states, 'state')}, {format_count(self.n_transitions, 'transition')}"
         return f"MarkovChain({size}{changes})"
 
     # Quantities

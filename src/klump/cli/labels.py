@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from klump.chain.wording import counted
+from klump.chain.wording import format_count
 from klump.errors import FileFormatError, KlumpError
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def _read_npz(path: Path, chain: MarkovChain) -> Any:
     if not isinstance(loaded, Aggregation):
         kind = "grid" if isinstance(loaded, AggregationGrid) else "path"
         raise FileFormatError(
-            f"this is a {kind} of {counted(len(loaded), 'aggregation')}",
+            f"this is a {kind} of {format_count(len(loaded), 'aggregation')}",
             remedy="save the one that is to be scored",
         )
     labels = loaded.map.labels
@@ -78,7 +78,7 @@ def _read_json(path: Path, chain: MarkovChain) -> Any:
         return _as_numbers(labels, chain)
     if len(states) != len(labels):
         raise FileFormatError(
-            f"the JSON document has {counted(len(states), 'state')}, but {counted(len(labels), 'label')}"
+            f"the JSON document has {format_count(len(states), 'state')}, but {format_count(len(labels), 'label')}"
         )
     return _labels_by_name([(str(state), label) for state, label in zip(states, labels, strict=True)], chain)
 
@@ -96,7 +96,7 @@ def _read_csv(path: Path, chain: MarkovChain) -> Any:
             for record in filter(None, reader):
                 if len(record) != len(header):
                     raise FileFormatError(
-                        f"line {reader.line_num} has {counted(len(record), 'field')} instead of {len(header)}"
+                        f"line {reader.line_num} has {format_count(len(record), 'field')} instead of {len(header)}"
                     )
                 pairs.append((record[state_column], record[group_column]))
                 shares.append([record[column] for column in share_columns])
@@ -165,7 +165,7 @@ def _as_map(array: NDArray[Any], chain: MarkovChain) -> NDArray[Any]:
 
     if len(array) != chain.n_states:
         raise FileFormatError(
-            f"the map has {counted(len(array), 'row')}, but the chain has {counted(chain.n_states, 'state')}"
+            f"the map has {format_count(len(array), 'row')}, but the chain has {format_count(chain.n_states, 'state')}"
         )
     as_mapping(array, chain.n_states)  # raises here, where the file of an invalid map is known
     return array
@@ -175,7 +175,7 @@ def _as_numbers(labels: Sequence[Any], chain: MarkovChain) -> list[int]:
     """Convert labels to group numbers: 0, 1, ... stay; others are numbered by first occurrence."""
     if len(labels) != chain.n_states:
         raise FileFormatError(
-            f"{counted(len(labels), 'label')}, but the chain has {counted(chain.n_states, 'state')}"
+            f"{format_count(len(labels), 'label')}, but the chain has {format_count(chain.n_states, 'state')}"
         )
     empty = next((position for position, label in enumerate(labels) if label in ("", None)), None)
     if empty is not None:
