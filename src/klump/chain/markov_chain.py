@@ -281,7 +281,8 @@ class MarkovChain:
         try:
             matrix = power(self.transition_matrix, mu, int(steps))
         except InvalidArgumentError as error:
-            raise InvalidArgumentError(f"steps={steps} is too large: {error}") from None
+            error.value = steps
+            raise
         chain = MarkovChain._from_parts(
             matrix,
             mu,
@@ -291,8 +292,11 @@ class MarkovChain:
         )
         if not chain.is_irreducible:
             raise InvalidArgumentError(
-                f"steps={steps}: this power has {chain.classes.n_classes} communicating classes, because the chain is "
-                "periodic or small probabilities underflow; take another number of steps"
+                f"gives a power with {chain.classes.n_classes} communicating classes, because the chain is periodic or "
+                "small probabilities underflow",
+                argument="steps",
+                value=steps,
+                remedy="take another number of steps",
             )
         return chain
 
@@ -355,7 +359,9 @@ class MarkovChain:
         if walk == "similarity":
             return cls.from_counts(similarities(X, n_neighbors), **options)
         if walk != "neighbors":
-            raise InvalidArgumentError(f"walk={walk!r} is not known; choose 'similarity' or 'neighbors'")
+            raise InvalidArgumentError(
+                "is not known", argument="walk", value=walk, remedy="choose 'similarity' or 'neighbors'"
+            )
         weights = neighbor_graph(X, n_neighbors)
         if options.get("restart") is None:  # random walk on symmetric weights: mu ~ degree
             degrees = weights.sum(axis=1)
@@ -420,7 +426,8 @@ def _unwrap(given: Any) -> tuple[Any, Sequence[Hashable] | None]:
     if hasattr(given, "to_numpy") and hasattr(given, "columns"):
         if list(given.index) != list(given.columns):
             raise InvalidArgumentError(
-                "the rows and columns of the table are named differently or in another order"
+                "the rows and columns of the table are named differently or in another order",
+                remedy="pass a table with equal index and columns",
             )
         named = not isinstance(given.columns, range) and list(given.columns) != list(
             range(len(given.columns))

@@ -209,8 +209,9 @@ def _report_disk_errors(folder: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise FileFormatError(
-            f"{folder}: cannot write a temporary file in the folder of the mapped chain: {error.strerror}; "
-            "free some space on its disk"
+            f"cannot write a temporary file in the folder of the mapped chain: {error.strerror}",
+            file=str(folder),
+            remedy="free some space on its disk",
         ) from error
 
 

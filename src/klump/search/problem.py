@@ -13,7 +13,7 @@ from scipy import sparse
 
 from klump.chain import MarkovChain, rows
 from klump.chain.rows import folder_of
-from klump.errors import InvalidArgumentError
+from klump.errors import InvalidArgumentError, Setting
 from klump.search.kernels.tables import WIDE, Dense, Flow, Lists, Problem, Table, Work
 
 # Entries of the argument buffer of f, at least: 16 kB of float64, half of a first-level cache.
@@ -162,8 +162,11 @@ def make_table(
         blocks = int(room.sum())
         if blocks >= _MAX_BLOCKS:
             raise InvalidArgumentError(
-                f"the chain has too many transitions for {k} groups: tables of them would take "
-                f"{blocks * _CACHE_LINE >> 30} GiB; use fewer groups, or beta=0.5, which needs no such tables"
+                f"is too large for the transitions of the chain: their tables by group would take "
+                f"{blocks * _CACHE_LINE >> 30} GiB",
+                argument="n_states",
+                value=k,
+                remedy=("use fewer groups, or ", Setting("beta", 0.5), ", which needs no such tables"),
             )
         bounds[1:, 0] = np.cumsum(room[:-1])
     mass = _cache_aligned((blocks, 8), np.float64, folder)
