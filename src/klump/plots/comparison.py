@@ -131,9 +131,7 @@ def _draw_costs(axes: Axes, compared: Comparison, lines: Sequence[Row | str]) ->
 
 def _write_reasons(axes: Axes, lines: Sequence[Row | str]) -> None:
     """Write why a method failed, in at most two lines as wide as the axes."""
-    figure = axes.get_figure(root=True)
-    assert figure is not None
-    width = int(axes.bbox.width * 72.0 / figure.dpi / (_CHARACTER_WIDTH * _SMALL))
+    width = int(axes.bbox.width * 72.0 / axes.figure.dpi / (_CHARACTER_WIDTH * _SMALL))
     for place, row in enumerate(lines):
         if isinstance(row, str) or row.error is None:
             continue
