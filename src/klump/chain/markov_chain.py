@@ -86,11 +86,11 @@ class MarkovChain:
                 remedy=("pass ", Setting("restart"), " with it"),
             )
         if restart is not None:
-            law = connectivity.initial_distribution(initial, names or range(matrix.shape[0]))
-            matrix = connectivity.add_restart(matrix, restart, law)
-            goal = f"{np.count_nonzero(law)} initial states"
-            if np.count_nonzero(law) == 1:
-                start = int(np.argmax(law))
+            distribution = connectivity.initial_distribution(initial, names or range(matrix.shape[0]))
+            matrix = connectivity.add_restart(matrix, restart, distribution)
+            goal = f"{np.count_nonzero(distribution)} initial states"
+            if np.count_nonzero(distribution) == 1:
+                start = int(np.argmax(distribution))
                 goal = f"state {names[start] if names else start!r}"
             applied.append(Change(f"restarted at {goal} with probability {restart:g}", "restarted"))
         if restrict is not None:
@@ -327,7 +327,7 @@ class MarkovChain:
 
         counts, states = transition_counts(sequences, lag)
         words = {"problem": f"symbol {{}} has no successor at lag={lag}", "remedy": "drop the final symbols"}
-        counts = fill_dead_ends(counts, states, _restart_law(states, options), **words)
+        counts = fill_dead_ends(counts, states, _restart_distribution(states, options), **words)
         return cls.from_counts(counts, states, **options)
 
     @classmethod
@@ -379,7 +379,7 @@ class MarkovChain:
 
         adjacency, nodes = weighted_adjacency(G, weight)
         words = {"problem": "node {} has no outgoing edge", "remedy": "remove it, add a loop"}
-        adjacency = fill_dead_ends(adjacency, nodes, _restart_law(nodes, options), **words)
+        adjacency = fill_dead_ends(adjacency, nodes, _restart_distribution(nodes, options), **words)
         return cls.from_counts(adjacency, nodes, **options)
 
     @classmethod
@@ -410,7 +410,7 @@ def as_chain(given: ChainLike) -> MarkovChain:
     return given if isinstance(given, MarkovChain) else MarkovChain(given)
 
 
-def _restart_law(states: Sequence[Hashable], options: dict[str, Any]) -> NDArray[np.float64] | None:
+def _restart_distribution(states: Sequence[Hashable], options: dict[str, Any]) -> NDArray[np.float64] | None:
     """Distribution of the restart in ``options``, or None."""
     if options.get("restart") is None:
         return None

@@ -62,7 +62,7 @@ class PlainCommand(click.Command):
         except MemoryError:
             failure = KlumpError(
                 "there is not enough memory for this chain",
-                remedy="ask for fewer groups, or use a machine with more memory",
+                remedy="convert it to a mapped folder with klump convert",
             )
         self.set_file(failure, ctx)
         if ctx.params.get("as_json") and not ctx.meta.get(RESULT_PRINTED):

@@ -99,9 +99,7 @@ def _read_csv(path: Path, chain: MarkovChain) -> Any:
         try:
             header = next(reader, [])
             if not {"state", "group"} <= set(header):
-                raise FileFormatError(
-                    "line 1: the header lacks a column", remedy="name one column state and one group"
-                )
+                raise FileFormatError("line 1: the header must have the columns state and group")
             state_column, group_column = header.index("state"), header.index("group")
             share_columns = [column for column, name in enumerate(header) if name.startswith("share_")]
             pairs, shares = [], []
@@ -135,11 +133,11 @@ def _parse_shares(rows: Any, states: Any, chain: MarkovChain) -> NDArray[Any]:
         array = np.array(rows, dtype=float)
     except (TypeError, ValueError) as error:
         raise FileFormatError(
-            "the shares in groups are not a matrix of numbers", remedy="write one share per state and group"
+            "the shares in groups must be numbers", remedy="write one share per state and group"
         ) from error
     if array.ndim != 2 or (isinstance(states, list) and len(states) != len(array)):
         raise FileFormatError(
-            "the shares in groups are not one list per state", remedy="write one share per state and group"
+            "the shares in groups must be one list per state", remedy="write one share per state and group"
         )
     if isinstance(states, list):
         array = array[_reorder([(str(state), row) for row, state in enumerate(states)], chain)]

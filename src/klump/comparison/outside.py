@@ -104,8 +104,8 @@ def _pcca(deeptime: Any, task: Task) -> Any:
     """PCCA+ on the additive reversibilisation, as it needs a reversible chain; states in their most probable group."""
     flow = _symmetric_joint(task)
     flow = flow.toarray() if sparse.issparse(flow) else np.asarray(flow)
-    law = flow.sum(axis=1)
-    return deeptime.pcca(flow / law[:, None], task.n_groups, law / law.sum()).assignments
+    mass = flow.sum(axis=1)
+    return deeptime.pcca(flow / mass[:, None], task.n_groups, mass / mass.sum()).assignments
 
 
 def _gpcca(pygpcca: Any, task: Task) -> Any:

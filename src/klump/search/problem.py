@@ -169,7 +169,7 @@ def make_table(
                 remedy=("use fewer groups, or ", Setting("beta", 0.5), ", which needs no such tables"),
             )
         bounds[1:, 0] = np.cumsum(room[:-1])
-    mass = _cache_aligned((blocks, 8), np.float64, folder)
+    mass = _allocate_aligned((blocks, 8), np.float64, folder)
     return Table(
         labels=np.array(labels, dtype=np.int32),
         size=np.zeros(k, dtype=np.int64),
@@ -203,7 +203,7 @@ def _width(n_groups: int, multiple: int = 8) -> int:
     return -(-(n_groups + 4) // multiple) * multiple
 
 
-def _cache_aligned(shape: tuple[int, ...], dtype: Any, folder: Path | None) -> NDArray[Any]:
+def _allocate_aligned(shape: tuple[int, ...], dtype: Any, folder: Path | None) -> NDArray[Any]:
     """Uninitialised array aligned to cache lines, so that no block straddles two.
 
     ``np.empty`` requests huge pages for large arrays, which saves TLB misses; ``np.zeros`` does not.
