@@ -173,8 +173,8 @@ def empty_array(shape: int | tuple[int, ...], dtype: DTypeLike, folder: Path | N
     --------
     >>> array = empty_array((2, 3), np.int32, getfixture("tmp_path"))
     >>> array[:] = 7
-    >>> array.sum()
-    np.int64(42)
+    >>> int(array.sum())
+    42
     """
     n_bytes = math.prod(np.atleast_1d(shape).tolist()) * np.dtype(dtype).itemsize
     if folder is None or not n_bytes:
