@@ -11,7 +11,11 @@ import sys
 import tomllib
 from pathlib import Path
 
+# Tools that only run the tests.
 TOOLS = {"coverage", "hypothesis", "mypy", "pytest", "pytest-xdist", "ruff"}
+# Dependencies of the oldest versions that are pinned too: matplotlib 3.8 calls functions that pyparsing 3.3 deprecates,
+# and the tests turn warnings into errors.
+INDIRECT = {"pyparsing==3.2.*"}
 # "klump[dask]>=1.2.3": the name, and the first two components of the version; what is bracketed is left out.
 _REQUIREMENT = re.compile(r"([\w.-]+)(?:\[[\w,-]*\])?>=(\d+)(?:\.(\d+))?(?:\.\d+)*")
 
@@ -32,7 +36,9 @@ def main() -> None:
     ]
     requirements = [*project["dependencies"], *project["optional-dependencies"]["test"]]
     pins = [constraint(requirement) for requirement in requirements]
-    sys.stdout.write("".join(f"{pin}\n" for pin in sorted({pin for pin in pins if pin is not None})))
+    sys.stdout.write(
+        "".join(f"{pin}\n" for pin in sorted({pin for pin in pins if pin is not None} | INDIRECT))
+    )
 
 
 if __name__ == "__main__":

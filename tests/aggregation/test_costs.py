@@ -93,7 +93,7 @@ def test_weights_down_to_1e_300_are_scored_without_a_warning():
 
 
 @given(st.floats(0, 1), st.floats(0, 2), chains.betas)
-def test_costs_at_beta_and_what_is_kept(lumpability, bottleneck, beta):
+def test_costs_at_beta_and_the_kept_share(lumpability, bottleneck, beta):
     costs = Costs(lumpability, lumpability + bottleneck, 4.0)
     assert costs.at(beta) == pytest.approx(
         (1 - 2 * beta) * costs.lumpability + beta * costs.predictability, abs=1e-14

@@ -176,7 +176,7 @@ def press_after(cells):
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
-def test_ctrl_c_keeps_what_is_ready(chain, found, tmp_path, n_jobs):
+def test_ctrl_c_keeps_the_finished_cells(chain, found, tmp_path, n_jobs):
     stopped = klump.grid(
         chain, [2, 3, 4], [0.5, 1.0], "annealing", **OPTIONS, n_jobs=n_jobs, progress=press_after(3)
     )

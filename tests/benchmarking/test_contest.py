@@ -100,7 +100,7 @@ def test_klump_takes_part_and_finds_the_planted_groups(tmp_path):
 
 
 @pytest.mark.parametrize("workload", [TINY, Workload("blocks", 100, 3), Workload("bigrams", 76, 4)], ids=str)
-def test_what_is_written_is_read_again(tmp_path, workload):
+def test_results_are_read_as_written(tmp_path, workload):
     n_transitions = workloads.write(workload, tmp_path / "chain")
     matrix, planted = workload.make()
     read, read_planted = workloads.read(tmp_path / "chain")

@@ -32,7 +32,7 @@ def pydtmc_with(name, code):
     return types.SimpleNamespace(MarkovChain=Chain)
 
 
-def test_who_is_not_installed_or_too_small_is_refused():
+def test_missing_and_limited_contestants_are_refused():
     assert CONTESTANTS["klump"].refusal(10**9) is None
     assert Contestant(len, ("no_such_module.part",)).refusal(1) == "no_such_module.part is not installed"
     limited = Contestant(len, most_states=10, reason="it is lazy")
@@ -41,7 +41,7 @@ def test_who_is_not_installed_or_too_small_is_refused():
 
 
 @pytest.mark.parametrize("n_groups", [2, 3])
-def test_pydtmc_tells_who_is_in_which_group(n_groups):
+def test_pydtmc_returns_the_group_of_each_state(n_groups):
     pytest.importorskip("pydtmc")
     task, _ = question(n_groups)
     labels = CONTESTANTS["pydtmc"].find(task)

@@ -49,7 +49,7 @@ def test_not_a_matrix(given_as):
 
 @BOTH
 def test_empty(form):
-    assert "is empty: a chain needs at least one state" in refusal(form(np.zeros((0, 0))))
+    assert "is empty; pass at least one state" in refusal(form(np.zeros((0, 0))))
 
 
 @BOTH
@@ -223,7 +223,10 @@ def test_rows_that_cannot_be_normalised(form):
     [
         (["a", "b"], "states has 2 names, but the chain has 3 states"),
         ("abcd", "states has 4 names, but the chain has 3 states"),
-        (["a", "b", "a"], "state name 'a' is given twice (positions 0 and 2); names must differ"),
+        (
+            ["a", "b", "a"],
+            "state name 'a' is given twice (positions 0 and 2); give each state a name of its own",
+        ),
         ([1, 2, 1.0], "state name 1.0 is given twice (positions 0 and 2)"),
         (["a", ["b"], "c"], "state name ['b'] at position 1 is not hashable"),
         (3, "states=3 must be the names of the states"),
@@ -267,7 +270,7 @@ def test_a_stationary_distribution_is_kept_bit_for_bit():
     [
         ([0.5, 0.5], "has shape (2,), but the chain has 3 states"),
         (np.full((3, 1), 1 / 3), "has shape (3, 1)"),
-        ([0.5, 0.6, -0.1], "has -0.1 at state 2: it must be non-negative"),
+        ([0.5, 0.6, -0.1], "has -0.1 at state 2: probabilities are finite and non-negative; leave it out"),
         ([0.5, np.nan, 0.5], "has nan at state 1"),
         ([0.5, 0.5, 0.5], "sums to 1.5 instead of 1"),
         ([1 / 3, 1 / 3, 1 / 3], "is not stationary: at state"),

@@ -171,7 +171,7 @@ def test_bad_data(klump_cli, chain_file):
     assert error.startswith("klump: error: chain.csv: -k 9 must lie between 1 and ")
 
 
-def test_interrupted_comparison_shows_what_is_finished(klump_cli, chain_file, monkeypatch):
+def test_an_interrupted_comparison_shows_the_finished_rows(klump_cli, chain_file, monkeypatch):
     def press(self, name, done, total, best_cost=None):
         if name == "noisy":
             raise KeyboardInterrupt

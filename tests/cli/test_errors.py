@@ -93,7 +93,8 @@ def test_wrong_usage(files, arguments, message):
 def test_memory(files, monkeypatch):
     monkeypatch.setattr("klump.files.read_chain", lambda *_, **__: bytes(2**62))
     error = error_of(["info", "good.csv"], 1)
-    assert error == "klump: error: good.csv: there is not enough memory for this chain\n"
+    problem = "good.csv: there is not enough memory for this chain"
+    assert error == f"klump: error: {problem}; convert it to a mapped folder with klump convert\n"
 
 
 def test_interrupt_before_there_is_a_result(files, monkeypatch):
@@ -125,7 +126,7 @@ def test_json_has_the_error_as_data(files):
 @pytest.mark.parametrize(
     ("labels", "problem", "remedy"),
     [
-        ("short.txt", "2 labels, but the chain has 3 states", None),
+        ("short.txt", "2 labels, but the chain has 3 states", "write one label per state"),
         ("missing.txt", "cannot be read: No such file or directory", None),
         ("text.npz", "this is not an .npz archive", "give a file that Aggregation.save wrote"),
         ("binary.txt", "not UTF-8 text", "check the suffix"),

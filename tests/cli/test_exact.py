@@ -118,7 +118,7 @@ def test_what_was_found_can_be_scored(klump_cli, die, suffix):
     assert scored["costs"] is scored["cost"] is scored["stationary_distribution"] is None
 
 
-def test_what_is_no_lumping_needs_a_stationary_law(klump_cli, die):
+def test_a_partition_that_is_not_lumpable_needs_a_stationary_distribution(klump_cli, die):
     error = klump_cli("score die.csv labels.csv", status=1).stderr
     assert error.startswith("klump: error: die.csv: the chain is not irreducible")
     assert error.count("\n") == 1

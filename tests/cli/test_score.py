@@ -42,7 +42,7 @@ def test_by_name_in_any_order(klump_cli, chain_file, chain):
     ("name", "content", "message"),
     [
         ("labels.txt", "0\n1\n", "labels.txt: 2 labels, but the chain has 8 states"),
-        ("labels.json", "{}", "labels.json: expected a list of labels"),
+        ("labels.json", "{}", "labels.json: the JSON document has no labels"),
         ("labels.csv", "state,group\nz,0\n", "labels.csv: the state 'a' has no label (8 such states)"),
         ("labels.npz", "hello", "labels.npz: "),
     ],

@@ -18,10 +18,12 @@ from klump.cli import tables
 def test_names_fit_the_width(names, width):
     line = tables.list_states(names, width)
     # A single name that is too long for the line is shown anyway.
-    assert cell_len(line) <= max(width, max((cell_len(tables.shown(name)) for name in names), default=0) + 9)
+    assert cell_len(line) <= max(
+        width, max((cell_len(tables.format_state(name)) for name in names), default=0) + 9
+    )
     assert "\n" not in line
     if " ... +" not in line:
-        assert line == " ".join(map(tables.shown, names))
+        assert line == " ".join(map(tables.format_state, names))
 
 
 @pytest.mark.parametrize(

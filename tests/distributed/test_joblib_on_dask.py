@@ -198,7 +198,7 @@ def test_a_cluster_of_one_thread(chain):
     ],
     ids=["without a client", "without dask"],
 )
-def test_one_error_says_what_is_missing(before, message):
+def test_one_error_names_the_missing_part(before, message):
     program = (
         f"{before}import joblib, klump\n"
         "print(klump.aggregate([[0.5, 0.5], [0.4, 0.6]], 2).labels)\n"

@@ -105,7 +105,7 @@ def pages_with(language):
     return [name for name in PAGES if blocks(name, language)]
 
 
-def test_the_lists_name_what_is_there():
+def test_the_lists_name_existing_pages():
     """A page or a block that is gone leaves no exception behind."""
     assert PAGES.keys() >= GIVEN.keys() | SMALLER.keys() | PROGRAMS | PRINTED
     for name, replaced in SMALLER.items():

@@ -37,7 +37,7 @@ def chain_from(tmp_path, text, name="model.csv", **options):
 )
 def test_matrix(tmp_path, text, states):
     if states is None:
-        with pytest.raises(FileFormatError, match="line 1: the header must be from,to and one of weight"):
+        with pytest.raises(FileFormatError, match="line 1: the header has no column of weights"):
             chain_from(tmp_path, text)
         return
     chain = chain_from(tmp_path, text)
@@ -98,11 +98,11 @@ def test_duplicate_transitions_are_summed_only_with_normalize(tmp_path):
     [
         ("", "the file is empty"),
         ("# only a comment\n", "the file is empty"),
-        ("a;b\n1;0\n", "line 1: fields must be separated by ','"),
+        ("a;b\n1;0\n", "line 1: there is only one field; separate fields by ','"),
         ("0.5,0.5\n0.25\n", "line 2 has 1 fields instead of 2"),
         (
             "# x\n0.5,0.5\n# y\n0.25,0.75\n",
-            "line 3 has 1 fields instead of 2; comments may only precede",
+            "line 3 has 1 fields instead of 2; move comments above the first record",
         ),
         ("0.5,0.5\n0.25,x\n", "line 2, column 2: 'x' is not a number"),
         ("0.5,0.5\nx,0.25\n", "line 2, column 1: 'x' is not a number"),
@@ -121,7 +121,7 @@ def test_duplicate_transitions_are_summed_only_with_normalize(tmp_path):
         ("from,to,weight\n", "there is no transition below the header"),
         (
             "from,to,speed\na,b,1\n",
-            "line 1: the header must be from,to and one of weight, count or probability",
+            "line 1: the header has no column of weights; name the columns from, to and one of weight",
         ),
         ("from,to,weight\na,b,1\na,b\n", "line 3 has 2 fields instead of 3"),
         ("from,to,weight\na,b,much\n", "line 2, column weight: 'much' is not a number"),

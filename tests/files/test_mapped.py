@@ -142,11 +142,15 @@ def test_unsorted_blocks_become_canonical(tmp_path):
     [
         (cut(P * [[1], [1], [1], [2]], 2), InvalidChainError, r"row 3 of the transition matrix sums to 2 "),
         (cut(P - np.eye(4, k=-1), 2), InvalidChainError, r"row 1 of .* has -0\.6.* in column 0: probab"),
-        ([P[:2], P[2:, :3]], InvalidChainError, r"the rows from 2 on have shape \(2, 3\).* has 4 entries"),
-        ([P[:2], P[2:3]], InvalidChainError, r"must be square, but its blocks make \(3, 4\)"),
-        ([P, P[:1]], InvalidChainError, r"must be square, but its blocks make \(5, 4\)"),
-        ([], InvalidChainError, r"must be square, but its blocks make \(0, 0\)"),
-        ([[0.5, 0.5]], InvalidArgumentError, r"a block must be a 2-D array .* its shape is \(2,\)"),
+        ([P[:2], P[2:, :3]], InvalidChainError, r"row 2 .* block of shape \(2, 3\); pass rows of 4 entries"),
+        (
+            [P[:2], P[2:3]],
+            InvalidChainError,
+            r"blocks must make a square matrix, but make one of shape \(3, 4\)",
+        ),
+        ([P, P[:1]], InvalidChainError, r"blocks must make a square matrix, but make one of shape \(5, 4\)"),
+        ([], InvalidChainError, r"blocks must make a square matrix, but make one of shape \(0, 0\)"),
+        ([[0.5, 0.5]], InvalidArgumentError, r"blocks must be 2-D, but hold one of shape \(2,\)"),
     ],
 )
 def test_invalid_blocks(tmp_path, blocks, error, message):

@@ -108,7 +108,7 @@ def test_large_chains_get_fewer_steps_and_report_progress(rng):
     assert _affordable_size(MarkovChain(EXAMPLE)) == (64, 1000)
 
 
-def test_only_what_is_possible_is_drawn():
+def test_only_possible_transitions_are_drawn():
     distributions = np.array([[0.0, 0.0, 0.3], [0.5, 1.0, 0.0], [0.5, 0.0, 0.7], [0.0, 0.0, 0.0]])
     below_one = np.nextafter(1.0, 0.0)
     assert _draw_from_columns(distributions, np.zeros(3)).tolist() == [1, 1, 0]

@@ -116,7 +116,8 @@ def test_of_a_large_tree_only_the_last_merges_are_drawn(tmp_path):
     ]
     assert sorted(sizes) == sorted(np.bincount(tree.cut(4).labels))
     with pytest.raises(
-        klump.errors.InvalidArgumentError, match=r"n_states=101: .* 400 leaves only the last 100 groups"
+        klump.errors.InvalidArgumentError,
+        match=r"n_states=101 is too large: .* 400 leaves only the last 100 groups",
     ):
         tree.plot(n_states=101)
     assert (tmp_path / "tree.svg").read_text().startswith("<?xml")

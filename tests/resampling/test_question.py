@@ -113,7 +113,7 @@ def press_after(samples):
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
-def test_ctrl_c_keeps_what_is_ready(found, n_jobs):
+def test_ctrl_c_keeps_the_finished_samples(found, n_jobs):
     stopped = klump.bootstrap(COUNTS, 3, n_samples=30, n_jobs=n_jobs, progress=press_after(4), **FEW)
     assert stopped.interrupted
     assert stopped.n_samples == len(stopped.costs) == 4

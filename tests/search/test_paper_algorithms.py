@@ -166,7 +166,7 @@ def test_restarts_at_beta_1_help():
     assert many < one
 
 
-def test_schedules_step_down_and_stop_at_what_is_asked():
+def test_schedules_step_down_to_the_target_beta():
     assert schedule([0.5], 0.25) == [1.0, 0.75, 0.5]
     assert schedule([1.0], 0.1) == [1.0]
     assert schedule([0.6], 0.25) == [1.0, 0.75, 0.6]

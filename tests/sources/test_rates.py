@@ -101,7 +101,7 @@ def test_float32_has_a_larger_tolerance():
         ([[0.0, -1.0], [1.0, 0.0]], "-1.0 at row 0, column 1: rates off the diagonal"),
         ([[-1.0, -1.0], [-1.0, 0.0]], r"and 1 more"),
         ([[-1.0, 2.0], [1.0, -1.0]], r"-1 on the diagonal of row 0, .* sum to 2"),
-        ([[1.0, 2.0], [1.0, 1.0]], "diagonal must be minus"),
+        ([[1.0, 2.0], [1.0, 1.0]], "make the diagonal minus"),
         ([[-2.0, 2.0], [1.0, 0.0]], "diagonal of row 1"),
         ([[0.0, np.nan], [1.0, 0.0]], "NaN"),
         ([[0.0, np.inf], [1.0, 0.0]], "infinite"),
@@ -342,11 +342,15 @@ def test_invalid_lags_are_refused_by_name(lag):
 @pytest.mark.parametrize(
     ("rates", "lag", "words"),
     [
-        ([[0.0, 1e10], [1.0, 0.0]], 1e300, r"lag=1e\+300 is too large: times the largest exit rate, 1e\+10"),
+        (
+            [[0.0, 1e10], [1.0, 0.0]],
+            1e300,
+            r"lag=1e\+300 is too large: lag times the largest exit rate, 1e\+10",
+        ),
         (
             [[0.0, 1.0], [1e-10, 0.0]],
             1e-300,
-            r"lag=1e-300: transitions at the smallest rate, 1e-10, .* underflows",
+            r"lag=1e-300 is too small: .* transitions at the smallest rate, 1e-10, underflows",
         ),
         ([[0.0, 1e200], [1e-200, 0.0]], 1.0, "1e300 times smaller"),
         ([[0.0, -1.0], [1.0, 0.0]], 1.0, "rates off the diagonal"),

@@ -23,7 +23,7 @@ from klump.aggregation.mapping import Mapping, as_mapping, from_labels
 from klump.aggregation.notes import Note, notes_on
 from klump.arguments import check_beta, check_gamma, check_seed
 from klump.chain import ChainLike, MarkovChain, as_chain
-from klump.chain.wording import counted, shown
+from klump.chain.wording import format_count, format_state
 from klump.errors import InvalidArgumentError
 from klump.guarantees import (
     Bisimulation,
@@ -364,7 +364,7 @@ class Aggregation:
 
     def __str__(self) -> str:
         lines = [
-            f"{counted(self.original.n_states, 'state')} in {counted(self.n_states, 'group')}, "
+            f"{format_count(self.original.n_states, 'state')} in {format_count(self.n_states, 'group')}, "
             f"beta = {self.beta:g}{f', gamma = {self.gamma:g}' * (self.gamma > 0)}, {self.method}"
         ]
         if not self.original.is_irreducible:
@@ -389,5 +389,5 @@ def _read_only(array: NDArray[Any]) -> NDArray[Any]:
 
 
 def _abbreviate(names: Sequence[Hashable], limit: int = 12) -> str:
-    first = " ".join(map(shown, names[:limit]))
+    first = " ".join(map(format_state, names[:limit]))
     return first if len(names) <= limit else f"{first} ... ({len(names)})"

@@ -15,7 +15,7 @@ from klump.aggregation.many import check_method_with_number, run_on_one_worker
 from klump.aggregation.question import Options, build_answer
 from klump.arguments import check_beta, check_betas, check_groups, check_progress
 from klump.chain import ChainLike, MarkovChain, as_chain
-from klump.chain.wording import counted
+from klump.chain.wording import format_count
 from klump.errors import InvalidArgumentError
 from klump.search.method import Found, Task
 
@@ -179,7 +179,7 @@ class AggregationGrid:
     def __str__(self) -> str:
         first = self.aggregations[0]
         lines = [
-            f"{counted(self.original.n_states, 'state')}, {first.method}, seed {first.random_state}"
+            f"{format_count(self.original.n_states, 'state')}, {first.method}, seed {first.random_state}"
             f"{f', gamma = {self.gamma:g}' * (self.gamma > 0)}; costs in bits",
             f"{'groups':>6}  {'beta':>4}  {'cost':>8}  {'kept':>6}  {'epsilon':>8}",
         ]
@@ -190,7 +190,7 @@ class AggregationGrid:
                 + ("    soft" if epsilon is None else f"{epsilon:8.6f}")
             )
         if self.interrupted:
-            lines.append(f"interrupted: {counted(len(self.not_run), 'cell')} not run")
+            lines.append(f"interrupted: {format_count(len(self.not_run), 'cell')} not run")
         return "\n".join(lines)
 
 

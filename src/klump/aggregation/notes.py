@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from klump.chain.wording import Sentence, counted
+from klump.chain.wording import Sentence, format_count
 from klump.search.registry import METHODS, Method
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def notes_on(answer: Aggregation) -> Iterator[Note]:
             "soft",
         )
     if answer.n_asked is not None and answer.n_states < answer.n_asked:
-        empty = counted(answer.n_asked - answer.n_states, "group")
+        empty = format_count(answer.n_asked - answer.n_states, "group")
         yield Note(f"{empty} of {answer.n_asked} ran empty, as allow_empty lets them", "empty")
     if method is not None and method.lumps:
         yield from _notes_on_lumping(answer)

@@ -29,7 +29,7 @@ from klump.arguments import (
     check_step,
 )
 from klump.chain import ChainLike, MarkovChain, as_chain
-from klump.chain.wording import counted
+from klump.chain.wording import format_count
 from klump.errors import InvalidArgumentError, Setting
 from klump.parallel import one_thread
 from klump.search.annealing import annealing_path, schedule
@@ -355,8 +355,8 @@ def _check_initial(
     if mapping.n_groups != n_groups and not (allow_empty and mapping.n_groups < n_groups):
         limit = "at least " if traits.merges else "at most " * allow_empty
         raise InvalidArgumentError(
-            (f"has {counted(mapping.n_groups, 'group')}, but ", Setting("n_states", n_groups)),
+            (f"has {format_count(mapping.n_groups, 'group')}, but ", Setting("n_states", n_groups)),
             argument="initial",
-            remedy=f"pass labels of {limit}{counted(n_groups, 'group')}",
+            remedy=f"pass labels of {limit}{format_count(n_groups, 'group')}",
         )
     return mapping.labels

@@ -121,29 +121,31 @@ def initial_distribution(given: Any, states: Sequence[Hashable]) -> NDArray[np.f
     if given is None:
         return np.full(n, 1.0 / n)
     if _is_hashable(given) and given in states:
-        law = np.zeros(n)
-        law[states.index(given)] = 1.0
-        return law
+        distribution = np.zeros(n)
+        distribution[states.index(given)] = 1.0
+        return distribution
     if isinstance(given, str) or not isinstance(given, Iterable):
         raise InvalidArgumentError("is not the name of a state", argument="initial", value=given)
     try:
-        law = np.array(given, dtype=np.float64)
+        distribution = np.array(given, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise InvalidArgumentError(
             "must be the name of a state, or one probability per state", argument="initial"
         ) from error
-    if law.shape != (n,):
-        raise InvalidArgumentError(f"has shape {law.shape}, but the chain has {n} states", argument="initial")
-    bad = np.flatnonzero(~np.isfinite(law) | (law < 0))
+    if distribution.shape != (n,):
+        raise InvalidArgumentError(
+            f"has shape {distribution.shape}, but the chain has {n} states", argument="initial"
+        )
+    bad = np.flatnonzero(~np.isfinite(distribution) | (distribution < 0))
     if bad.size:
         raise InvalidArgumentError(
-            f"must be a distribution, but it has {law[bad[0]]} at state {bad[0]}", argument="initial"
+            f"must be a distribution, but it has {distribution[bad[0]]} at state {bad[0]}", argument="initial"
         )
-    if abs(law.sum() - 1.0) > 1e-8:
+    if abs(distribution.sum() - 1.0) > 1e-8:
         raise InvalidArgumentError(
-            f"must be a distribution, but it sums to {law.sum():.12g}", argument="initial"
+            f"must be a distribution, but it sums to {distribution.sum():.12g}", argument="initial"
         )
-    return law / law.sum()
+    return distribution / distribution.sum()
 
 
 def _is_hashable(given: Any) -> bool:

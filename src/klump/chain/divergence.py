@@ -51,7 +51,9 @@ def divergence_rate(a: ChainLike, b: ChainLike) -> float:
 def _require_same_states(a: MarkovChain, b: MarkovChain) -> None:
     if a.n_states != b.n_states:
         raise InvalidArgumentError(
-            f"a has {a.n_states} states, but b has {b.n_states}; pass chains on the same states"
+            f"has {b.n_states} states, but a has {a.n_states}",
+            argument="b",
+            remedy="pass chains on the same states",
         )
     if not (a.has_names and b.has_names) or a.states == b.states:
         return
@@ -61,5 +63,8 @@ def _require_same_states(a: MarkovChain, b: MarkovChain) -> None:
         if one != other
     )
     raise InvalidArgumentError(
-        f"state {index} is {one!r} in a, but {other!r} in b; pass chains on the same states in the same order"
+        f"has {other!r} as its state {index}, but a has {one!r}",
+        argument="b",
+        state=other,
+        remedy="pass chains on the same states in the same order",
     )

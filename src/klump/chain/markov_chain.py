@@ -14,7 +14,7 @@ from klump import information
 from klump.arguments import check_count
 from klump.chain import connectivity, rows, validation
 from klump.chain.validation import Matrix
-from klump.chain.wording import Change, counted, kind_of
+from klump.chain.wording import Change, format_count, kind_of
 from klump.errors import InvalidArgumentError, Setting
 
 # Largest residual of detailed balance, sum |J - J^T|, of a reversible chain.
@@ -86,11 +86,11 @@ class MarkovChain:
                 remedy=("pass ", Setting("restart"), " with it"),
             )
         if restart is not None:
-            law = connectivity.initial_distribution(initial, names or range(matrix.shape[0]))
-            matrix = connectivity.add_restart(matrix, restart, law)
-            goal = f"{np.count_nonzero(law)} initial states"
-            if np.count_nonzero(law) == 1:
-                start = int(np.argmax(law))
+            distribution = connectivity.initial_distribution(initial, names or range(matrix.shape[0]))
+            matrix = connectivity.add_restart(matrix, restart, distribution)
+            goal = f"{np.count_nonzero(distribution)} initial states"
+            if np.count_nonzero(distribution) == 1:
+                start = int(np.argmax(distribution))
                 goal = f"state {names[start] if names else start!r}"
             applied.append(Change(f"restarted at {goal} with probability {restart:g}", "restarted"))
         if restrict is not None:
@@ -154,7 +154,7 @@ class MarkovChain:
 
     def __repr__(self) -> str:
         changes = "".join(f", {change}" for change in self.applied)
-        size = f"{counted(self.n_states, 'state')}, {counted(self.n_transitions, 'transition')}"
+        size = f"{format_count(self.n_states, 'state')}, {format_count(self.n_transitions, 'transition')}"
         return f"MarkovChain({size}{changes})"
 
     # Quantities
@@ -281,7 +281,8 @@ class MarkovChain:
         try:
             matrix = power(self.transition_matrix, mu, int(steps))
         except InvalidArgumentError as error:
-            raise InvalidArgumentError(f"steps={steps} is too large: {error}") from None
+            error.value = steps
+            raise
         chain = MarkovChain._from_parts(
             matrix,
             mu,
@@ -291,8 +292,11 @@ class MarkovChain:
         )
         if not chain.is_irreducible:
             raise InvalidArgumentError(
-                f"steps={steps}: this power has {chain.classes.n_classes} communicating classes, because the chain is "
-                "periodic or small probabilities underflow; take another number of steps"
+                f"gives a power with {chain.classes.n_classes} communicating classes, because the chain is periodic or "
+                "small probabilities underflow",
+                argument="steps",
+                value=steps,
+                remedy="take another number of steps",
             )
         return chain
 
@@ -323,7 +327,7 @@ class MarkovChain:
 
         counts, states = transition_counts(sequences, lag)
         words = {"problem": f"symbol {{}} has no successor at lag={lag}", "remedy": "drop the final symbols"}
-        counts = fill_dead_ends(counts, states, _restart_law(states, options), **words)
+        counts = fill_dead_ends(counts, states, _restart_distribution(states, options), **words)
         return cls.from_counts(counts, states, **options)
 
     @classmethod
@@ -355,7 +359,9 @@ class MarkovChain:
         if walk == "similarity":
             return cls.from_counts(similarities(X, n_neighbors), **options)
         if walk != "neighbors":
-            raise InvalidArgumentError(f"walk={walk!r} is not known; choose 'similarity' or 'neighbors'")
+            raise InvalidArgumentError(
+                "is not known", argument="walk", value=walk, remedy="choose 'similarity' or 'neighbors'"
+            )
         weights = neighbor_graph(X, n_neighbors)
         if options.get("restart") is None:  # random walk on symmetric weights: mu ~ degree
             degrees = weights.sum(axis=1)
@@ -373,7 +379,7 @@ class MarkovChain:
 
         adjacency, nodes = weighted_adjacency(G, weight)
         words = {"problem": "node {} has no outgoing edge", "remedy": "remove it, add a loop"}
-        adjacency = fill_dead_ends(adjacency, nodes, _restart_law(nodes, options), **words)
+        adjacency = fill_dead_ends(adjacency, nodes, _restart_distribution(nodes, options), **words)
         return cls.from_counts(adjacency, nodes, **options)
 
     @classmethod
@@ -404,7 +410,7 @@ def as_chain(given: ChainLike) -> MarkovChain:
     return given if isinstance(given, MarkovChain) else MarkovChain(given)
 
 
-def _restart_law(states: Sequence[Hashable], options: dict[str, Any]) -> NDArray[np.float64] | None:
+def _restart_distribution(states: Sequence[Hashable], options: dict[str, Any]) -> NDArray[np.float64] | None:
     """Distribution of the restart in ``options``, or None."""
     if options.get("restart") is None:
         return None
@@ -420,7 +426,8 @@ def _unwrap(given: Any) -> tuple[Any, Sequence[Hashable] | None]:
     if hasattr(given, "to_numpy") and hasattr(given, "columns"):
         if list(given.index) != list(given.columns):
             raise InvalidArgumentError(
-                "the rows and columns of the table are named differently or in another order"
+                "the rows and columns of the table are named differently or in another order",
+                remedy="pass a table with equal index and columns",
             )
         named = not isinstance(given.columns, range) and list(given.columns) != list(
             range(len(given.columns))

@@ -69,8 +69,9 @@ def _sparse_product(a: sparse.csr_array, b: sparse.csr_array) -> sparse.csr_arra
         n_transitions = sum(block.nnz for block in blocks)
         if n > MAX_DENSE_STATES and n_transitions > MAX_TRANSITIONS:
             raise InvalidArgumentError(
-                f"a power has more than {MAX_TRANSITIONS:,} transitions between {n:,} states; take fewer steps, "
-                f"or a chain of at most {MAX_DENSE_STATES:,} states"
+                f"is too large: a power has more than {MAX_TRANSITIONS:,} transitions between {n:,} states",
+                argument="steps",
+                remedy=f"take fewer steps, or a chain of at most {MAX_DENSE_STATES:,} states",
             )
     return sparse.csr_array(sparse.vstack(blocks, format="csr"))
 

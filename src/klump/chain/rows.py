@@ -173,8 +173,8 @@ def empty_array(shape: int | tuple[int, ...], dtype: DTypeLike, folder: Path | N
     --------
     >>> array = empty_array((2, 3), np.int32, getfixture("tmp_path"))
     >>> array[:] = 7
-    >>> array.sum()
-    np.int64(42)
+    >>> int(array.sum())
+    42
     """
     n_bytes = math.prod(np.atleast_1d(shape).tolist()) * np.dtype(dtype).itemsize
     if folder is None or not n_bytes:
@@ -209,8 +209,9 @@ def _report_disk_errors(folder: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise FileFormatError(
-            f"{folder}: cannot write a temporary file in the folder of the mapped chain: {error.strerror}; "
-            "free some space on its disk"
+            f"cannot write a temporary file in the folder of the mapped chain: {error.strerror}",
+            file=str(folder),
+            remedy="free some space on its disk",
         ) from error
 
 

@@ -15,6 +15,8 @@ from klump.errors import CountsError, InvalidChainError, Setting
 
 # Remedy for rows that do not sum to 1.
 NORMALIZE = ("pass ", Setting("normalize", True), " to divide each row by its sum")
+# Remedy for a stationary distribution that is not valid.
+_COMPUTE = "leave it out to have it computed"
 # Largest |row sum - 1| that is taken for rounding of the input's precision and corrected silently, per precision.
 _TOLERANCE = {"double": 1e-8, "single": 1e-5}
 # Largest |row sum - 1| that is left as it is: float64 rounding of a sum of some thousand terms.
@@ -25,9 +27,12 @@ def square_matrix(given: Any, what: str = "transition matrix") -> tuple[Matrix, 
     """Copy of a square array-like in float64 (dense, or CSR without stored zeros), and the precision of the input."""
     matrix = _copy(given, what)
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
-        raise InvalidChainError(f"the {what} must be square, but its shape is {tuple(matrix.shape)}")
+        raise InvalidChainError(
+            f"the {what} must be square, but its shape is {tuple(matrix.shape)}",
+            remedy="pass one row and one column per state",
+        )
     if matrix.shape[0] == 0:
-        raise InvalidChainError(f"the {what} is empty: a chain needs at least one state")
+        raise InvalidChainError(f"the {what} is empty", remedy="pass at least one state")
     _require_non_negative(matrix, what)
     if isinstance(matrix, sparse.csr_array):
         matrix.eliminate_zeros()
@@ -46,7 +51,7 @@ def _copy(given: Any, what: str) -> Matrix:
 
 def _sparse_copy(given: Any, what: str) -> sparse.csr_array:
     if np.issubdtype(given.dtype, np.complexfloating):
-        raise InvalidChainError(f"the {what} has complex entries; take its real part first")
+        raise InvalidChainError(f"the {what} has complex entries", remedy="take its real part first")
     matrix = sparse.csr_array(given, dtype=np.float64, copy=True)
     matrix.sum_duplicates()
     return downcast_indices(matrix)
@@ -64,9 +69,11 @@ def _dense_copy(given: Any, what: str) -> NDArray[np.float64]:
     try:
         array = np.asarray(given)
     except ValueError as error:
-        raise InvalidChainError(f"the {what} is not a matrix: its rows differ in length") from error
+        raise InvalidChainError(
+            f"the {what} is not a matrix: its rows differ in length", remedy="pass rows of equal length"
+        ) from error
     if np.issubdtype(array.dtype, np.complexfloating):
-        raise InvalidChainError(f"the {what} has complex entries; take its real part first")
+        raise InvalidChainError(f"the {what} has complex entries", remedy="take its real part first")
     try:
         return np.array(array, dtype=np.float64, order="C")
     except (TypeError, ValueError) as error:
@@ -164,8 +171,9 @@ def transition_rows(
     rows = _copy(given, what)
     if rows.ndim != 2 or rows.shape[1] != n_states:
         raise InvalidChainError(
-            f"the rows from {first_row} on have shape {tuple(rows.shape)}, but a row of this {what} has {n_states} "
-            "entries"
+            f"of the {what} starts a block of shape {tuple(rows.shape)}",
+            row=first_row,
+            remedy=f"pass rows of {n_states} entries, like those of the first block",
         )
     rows = downcast_indices(sparse.csr_array(rows))
     _require_non_negative(rows, what, first_row)
@@ -227,19 +235,31 @@ def _row_sum_error(
 def state_names(states: Iterable[Hashable], n: int) -> tuple[Hashable, ...]:
     """Validate state names: hashable, unique, one per state."""
     if not isinstance(states, Iterable):
-        raise InvalidChainError(f"states={states!r} must be the names of the states, one per state")
+        raise InvalidChainError(
+            "must be the names of the states, one per state", argument="states", value=states
+        )
     names = tuple(states.tolist()) if isinstance(states, np.ndarray) else tuple(states)
     if len(names) != n:
-        raise InvalidChainError(f"states has {len(names)} names, but the chain has {n} states")
+        raise InvalidChainError(
+            f"has {len(names)} names, but the chain has {n} states",
+            argument="states",
+            remedy="pass one name per state",
+        )
     seen: dict[Hashable, int] = {}
     for position, name in enumerate(names):
         try:
             first = seen.setdefault(name, position)
         except TypeError as error:
-            raise InvalidChainError(f"state name {name!r} at position {position} is not hashable") from error
+            raise InvalidChainError(
+                f"state name {name!r} at position {position} is not hashable",
+                state=name,
+                remedy="use text, numbers or tuples",
+            ) from error
         if first != position:
             raise InvalidChainError(
-                f"state name {name!r} is given twice (positions {first} and {position}); names must differ"
+                f"state name {name!r} is given twice (positions {first} and {position})",
+                state=name,
+                remedy="give each state a name of its own",
             )
     return names
 
@@ -249,24 +269,37 @@ def check_stationary_distribution(given: Any, matrix: Matrix) -> NDArray[np.floa
     try:
         mu = np.array(given, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise InvalidChainError("stationary_distribution must be a vector of numbers") from error
+        raise InvalidChainError(
+            "must be a vector of numbers", argument="stationary_distribution", remedy=_COMPUTE
+        ) from error
     n = matrix.shape[0]
     if mu.shape != (n,):
-        raise InvalidChainError(f"stationary_distribution has shape {mu.shape}, but the chain has {n} states")
+        raise InvalidChainError(
+            f"has shape {mu.shape}, but the chain has {n} states",
+            argument="stationary_distribution",
+            remedy=_COMPUTE,
+        )
     if not np.isfinite(mu).all() or (mu < 0).any():
         where = int(np.flatnonzero(~np.isfinite(mu) | (mu < 0))[0])
         raise InvalidChainError(
-            f"stationary_distribution has {mu[where]} at state {where}: it must be non-negative"
+            f"has {mu[where]} at state {where}: probabilities are finite and non-negative",
+            argument="stationary_distribution",
+            row=where,
+            remedy=_COMPUTE,
         )
     if abs(mu.sum() - 1.0) > 1e-8:
-        raise InvalidChainError(f"stationary_distribution sums to {mu.sum():.12g} instead of 1")
+        raise InvalidChainError(
+            f"sums to {mu.sum():.12g} instead of 1", argument="stationary_distribution", remedy=_COMPUTE
+        )
     if abs(mu.sum() - 1.0) > _ROUNDING:  # else bit for bit, so that files round-trip
         mu /= mu.sum()
     flow = np.abs(mu @ matrix - mu)
     if flow.sum() > 1e-8:
         worst = int(np.argmax(flow))
         raise InvalidChainError(
-            f"stationary_distribution is not stationary: at state {worst} mu P differs from mu by {flow[worst]:.3g}; "
-            "leave it out to have it computed"
+            f"is not stationary: at state {worst} mu P differs from mu by {flow[worst]:.3g}",
+            argument="stationary_distribution",
+            row=worst,
+            remedy=_COMPUTE,
         )
     return mu

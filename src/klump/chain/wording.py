@@ -6,20 +6,20 @@ from collections.abc import Hashable
 from typing import Self
 
 
-def shown(state: Hashable) -> str:
+def format_state(state: Hashable) -> str:
     """Format a state name, quoted if it is empty, not printable or has white space.
 
-    >>> shown("a"), shown(" "), shown(7), shown("")
+    >>> format_state("a"), format_state(" "), format_state(7), format_state("")
     ('a', "' '", '7', "''")
     """
     text = str(state)
     return text if text.isprintable() and text and not any(map(str.isspace, text)) else repr(text)
 
 
-def counted(number: int, thing: str, plural: str = "s") -> str:
+def format_count(number: int, thing: str, plural: str = "s") -> str:
     """Format a count with its noun, in the singular or plural.
 
-    >>> counted(1, "state"), counted(0, "state"), counted(2, "class", "es")
+    >>> format_count(1, "state"), format_count(0, "state"), format_count(2, "class", "es")
     ('1 state', '0 states', '2 classes')
     """
     return f"{number} {thing}{plural if number != 1 else ''}"

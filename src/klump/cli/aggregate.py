@@ -180,7 +180,7 @@ def _label_rows(agg: Aggregation) -> Iterator[Sequence[Any]]:
 def _lines(
     source: ChainInput, agg: Aggregation, seed: int, tolerance: float | None, *, full: bool
 ) -> list[str]:
-    from klump.chain.wording import counted
+    from klump.chain.wording import format_count
     from klump.cli import tables
 
     width = tables.terminal_width()
@@ -190,7 +190,7 @@ def _lines(
     return tables.blocks(
         [
             *tables.heading(source.path, agg.original),
-            f"{counted(agg.n_states, 'group')} {settings}",
+            f"{format_count(agg.n_states, 'group')} {settings}",
         ],
         tables.groups(agg, width, full=full),
         tables.shares(agg, width, full=full),

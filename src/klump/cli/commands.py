@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import click
 
-from klump.errors import UNSET, KlumpError, MissingPackageError, Symbol
+from klump.errors import UNSET, KlumpError, MissingPackageError, Symbol, spell_in_python
 
 # Commands in the order of the help text; each is a module with a function `command`.
 COMMANDS = ("info", "aggregate", "path", "grid", "score", "compare", "convert", "reproduce")
@@ -20,6 +20,8 @@ RESULT_PRINTED = "klump.result_printed"
 
 # Options whose name is not the argument's.
 _OPTIONS = {"n_states": "-k", "random_state": "--seed", "n_jobs": "--jobs"}
+# Arguments that the command line reads from files: no option sets them.
+_FROM_FILES = {"labels", "states"}
 
 
 class LazyGroup(click.Group):
@@ -58,7 +60,10 @@ class PlainCommand(click.Command):
         except KlumpError as error:
             failure = error
         except MemoryError:
-            failure = KlumpError("there is not enough memory for this chain")
+            failure = KlumpError(
+                "there is not enough memory for this chain",
+                remedy="convert it to a mapped folder with klump convert",
+            )
         self.set_file(failure, ctx)
         if ctx.params.get("as_json") and not ctx.meta.get(RESULT_PRINTED):
             from klump.cli.records import format_json
@@ -83,9 +88,11 @@ class ChainCommand(PlainCommand):
 def spell_as_option(argument: str, value: Any) -> str:
     """Format an argument and its value as an option of the command line.
 
-    >>> spell_as_option("n_states", 4), spell_as_option("allow_empty", True), spell_as_option("restart", Symbol("p"))
-    ('-k 4', '--allow-empty', '--restart P')
+    >>> spell_as_option("n_states", 4), spell_as_option("allow_empty", True), spell_as_option("states", UNSET)
+    ('-k 4', '--allow-empty', 'states')
     """
+    if argument in _FROM_FILES:
+        return spell_in_python(argument, value)
     option = _OPTIONS.get(argument, f"--{argument.replace('_', '-')}")
     if value is UNSET or value is True:
         return option

@@ -126,7 +126,7 @@ def _cell_rows(cells: list[dict[str, Any]]) -> Iterator[Sequence[Any]]:
 
 
 def _lines(source: ChainInput, grid: AggregationGrid) -> list[str]:
-    from klump.chain.wording import counted, format_number, format_percent
+    from klump.chain.wording import format_count, format_number, format_percent
     from klump.cli import tables
 
     first = grid.aggregations[0]
@@ -140,7 +140,7 @@ def _lines(source: ChainInput, grid: AggregationGrid) -> list[str]:
         )
         for agg in grid
     ]
-    interrupted = f"interrupted: {counted(len(grid.not_run), 'cell')} not run"
+    interrupted = f"interrupted: {format_count(len(grid.not_run), 'cell')} not run"
     return tables.blocks(
         [
             *tables.heading(source.path, grid.original),

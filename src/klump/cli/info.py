@@ -97,7 +97,7 @@ def _period(chain: MarkovChain) -> int:
 
 
 def _lines(source: ChainInput, chain: MarkovChain, properties: dict[str, Any]) -> list[str]:
-    from klump.chain.wording import format_number, shown
+    from klump.chain.wording import format_number, format_state
     from klump.cli import tables
 
     width = tables.terminal_width()
@@ -119,8 +119,8 @@ def _lines(source: ChainInput, chain: MarkovChain, properties: dict[str, Any]) -
         ("redundancy", f"{format_number(properties['redundancy_rate'])} bits per step, I(X1;X2)"),
         (
             "stationary",
-            f"from {low['probability']:.3g} ({shown(low['state'])}) "
-            f"to {high['probability']:.3g} ({shown(high['state'])})",
+            f"from {low['probability']:.3g} ({format_state(low['state'])}) "
+            f"to {high['probability']:.3g} ({format_state(high['state'])})",
         ),
     ]
     return [tables.title(source.path), *chain.applied, *tables.facts(rows)]
@@ -130,31 +130,31 @@ def _class_rows(chain: MarkovChain, width: int) -> list[tuple[str, str]]:
     """Describe the communicating classes of a chain that is not irreducible, and the remedies."""
     import numpy as np
 
-    from klump.chain.wording import counted
+    from klump.chain.wording import format_count
 
     classes = chain.classes
     closed = np.flatnonzero(classes.closed)
     sizes = np.bincount(classes.component, minlength=classes.n_classes)
     closed = closed[np.argsort(-sizes[closed], kind="stable")]
     transient = np.flatnonzero(~classes.closed[classes.component])
-    kinds = f"{counted(len(closed), 'closed class', 'es')}, {counted(len(transient), 'transient state')}"
+    kinds = f"{format_count(len(closed), 'closed class', 'es')}, {format_count(len(transient), 'transient state')}"
     rows = [("irreducible", f"no: {kinds}")]
     for number in closed[:_MAX_CLASSES].tolist():
         kind = "absorbing" if sizes[number] == 1 else "closed"
         rows.append((f"  {kind}", _format_members(chain, classes.members(number), width)))
     if len(closed) > _MAX_CLASSES:
-        rows.append(("", f"and {counted(len(closed) - _MAX_CLASSES, 'more closed class', 'es')}"))
+        rows.append(("", f"and {format_count(len(closed) - _MAX_CLASSES, 'more closed class', 'es')}"))
     if len(transient):
         rows.append(("  transient", _format_members(chain, transient, width)))
-    largest = counted(int(sizes[closed[0]]), "state")
+    largest = format_count(int(sizes[closed[0]]), "state")
     rows.append(("remedies", f"--restrict largest           keep the largest closed class, {largest}"))
     rows.append(("", "--restart P --initial STATE  return to STATE with probability P at every step"))
     return rows
 
 
 def _format_members(chain: MarkovChain, members: Any, width: int) -> str:
-    from klump.chain.wording import counted
+    from klump.chain.wording import format_count
     from klump.cli.tables import list_states
 
-    start = f"{counted(len(members), 'state')}: "
+    start = f"{format_count(len(members), 'state')}: "
     return start + list_states([chain.states[i] for i in members.tolist()], width - len(start))

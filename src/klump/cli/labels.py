@@ -11,11 +11,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from klump.chain.wording import counted
+from klump.chain.wording import format_count
 from klump.errors import FileFormatError, KlumpError
 
 if TYPE_CHECKING:
     from klump.chain import MarkovChain
+
+# Remedy for labels that do not match the states.
+_ONE_LABEL = "write one label per state"
 
 
 def read_labels(path: str, chain: MarkovChain) -> Any:
@@ -41,7 +44,9 @@ def _read_npy(path: Path, chain: MarkovChain) -> Any:
     try:
         array = np.load(path, allow_pickle=False)
     except (ValueError, EOFError) as error:
-        raise FileFormatError("not a .npy array of numbers or strings, or truncated") from error
+        raise FileFormatError(
+            "not a .npy array of numbers or strings, or truncated", remedy="write it with numpy.save"
+        ) from error
     if array.ndim == 2:
         return _as_map(array, chain)
     return _as_numbers(array.ravel().tolist(), chain)
@@ -54,7 +59,7 @@ def _read_npz(path: Path, chain: MarkovChain) -> Any:
     if not isinstance(loaded, Aggregation):
         kind = "grid" if isinstance(loaded, AggregationGrid) else "path"
         raise FileFormatError(
-            f"this is a {kind} of {counted(len(loaded), 'aggregation')}",
+            f"this is a {kind} of {format_count(len(loaded), 'aggregation')}",
             remedy="save the one that is to be scored",
         )
     labels = loaded.map.labels
@@ -65,20 +70,25 @@ def _read_json(path: Path, chain: MarkovChain) -> Any:
     try:
         content = json.loads(path.read_text(encoding="utf-8-sig"))
     except RecursionError as error:
-        raise FileFormatError("not a list of labels: the JSON document is nested too deeply") from error
+        raise FileFormatError(
+            "the JSON document is nested too deeply", remedy="write a list of labels"
+        ) from error
     except json.JSONDecodeError as error:
         raise FileFormatError(f"line {error.lineno}: not valid JSON: {error.msg}") from error
     labels = content.get("labels") if isinstance(content, dict) else content
     if isinstance(content, dict) and content.get("mapping") is not None:
         return _parse_shares(content["mapping"], content.get("states"), chain)
     if not isinstance(labels, list) or any(isinstance(label, list | dict) for label in labels):
-        raise FileFormatError("expected a list of labels, or an object with the key labels")
+        raise FileFormatError(
+            "the JSON document has no labels", remedy="write a list of them, or an object with the key labels"
+        )
     states = content.get("states") if isinstance(content, dict) else None
     if not isinstance(states, list):
         return _as_numbers(labels, chain)
     if len(states) != len(labels):
         raise FileFormatError(
-            f"the JSON document has {counted(len(states), 'state')}, but {counted(len(labels), 'label')}"
+            f"the JSON document has {format_count(len(states), 'state')}, but {format_count(len(labels), 'label')}",
+            remedy=_ONE_LABEL,
         )
     return _labels_by_name([(str(state), label) for state, label in zip(states, labels, strict=True)], chain)
 
@@ -96,7 +106,7 @@ def _read_csv(path: Path, chain: MarkovChain) -> Any:
             for record in filter(None, reader):
                 if len(record) != len(header):
                     raise FileFormatError(
-                        f"line {reader.line_num} has {counted(len(record), 'field')} instead of {len(header)}"
+                        f"line {reader.line_num} has {format_count(len(record), 'field')} instead of {len(header)}"
                     )
                 pairs.append((record[state_column], record[group_column]))
                 shares.append([record[column] for column in share_columns])
@@ -123,10 +133,12 @@ def _parse_shares(rows: Any, states: Any, chain: MarkovChain) -> NDArray[Any]:
         array = np.array(rows, dtype=float)
     except (TypeError, ValueError) as error:
         raise FileFormatError(
-            "the shares in groups must be numbers, the same number of them per state"
+            "the shares in groups must be numbers", remedy="write one share per state and group"
         ) from error
     if array.ndim != 2 or (isinstance(states, list) and len(states) != len(array)):
-        raise FileFormatError("the shares in groups must be one list per state")
+        raise FileFormatError(
+            "the shares in groups must be one list per state", remedy="write one share per state and group"
+        )
     if isinstance(states, list):
         array = array[_reorder([(str(state), row) for row, state in enumerate(states)], chain)]
     return _as_map(array, chain)
@@ -142,17 +154,27 @@ def _reorder(pairs: Sequence[tuple[str, Any]], chain: MarkovChain) -> list[Any]:
     value_of: dict[str, Any] = {}
     for state, value in pairs:
         if state in value_of:
-            raise FileFormatError(f"the state {state!r} is given twice")
+            raise FileFormatError(
+                f"the state {state!r} is given twice", state=state, remedy="remove one of the two"
+            )
         value_of[state] = value
     names = [str(state) for state in chain.states]
     missing = [state for state in names if state not in value_of]
     if missing:
-        raise FileFormatError(f"the state {missing[0]!r} has no label{_count_more(missing)}")
+        raise FileFormatError(
+            f"the state {missing[0]!r} has no label{_count_more(missing)}",
+            state=missing[0],
+            remedy=_ONE_LABEL,
+        )
     known = set(names)
     unknown = [state for state in value_of if state not in known]
     # A chain that was restricted lacks states of the file: their labels are ignored.
     if unknown and not chain.applied:
-        raise FileFormatError(f"the chain has no state {unknown[0]!r}{_count_more(unknown)}")
+        raise FileFormatError(
+            f"the chain has no state {unknown[0]!r}{_count_more(unknown)}",
+            state=unknown[0],
+            remedy="remove it, or check the file of the chain",
+        )
     return [value_of[state] for state in names]
 
 
@@ -165,7 +187,8 @@ def _as_map(array: NDArray[Any], chain: MarkovChain) -> NDArray[Any]:
 
     if len(array) != chain.n_states:
         raise FileFormatError(
-            f"the map has {counted(len(array), 'row')}, but the chain has {counted(chain.n_states, 'state')}"
+            f"the map has {format_count(len(array), 'row')}, but the chain has {format_count(chain.n_states, 'state')}",
+            remedy="write one row per state",
         )
     as_mapping(array, chain.n_states)  # raises here, where the file of an invalid map is known
     return array
@@ -175,11 +198,12 @@ def _as_numbers(labels: Sequence[Any], chain: MarkovChain) -> list[int]:
     """Convert labels to group numbers: 0, 1, ... stay; others are numbered by first occurrence."""
     if len(labels) != chain.n_states:
         raise FileFormatError(
-            f"{counted(len(labels), 'label')}, but the chain has {counted(chain.n_states, 'state')}"
+            f"{format_count(len(labels), 'label')}, but the chain has {format_count(chain.n_states, 'state')}",
+            remedy=_ONE_LABEL,
         )
     empty = next((position for position, label in enumerate(labels) if label in ("", None)), None)
     if empty is not None:
-        raise FileFormatError(f"label {empty + 1} is empty")
+        raise FileFormatError(f"label {empty + 1} is empty", remedy=_ONE_LABEL)
     texts = [str(label) for label in labels]
     distinct = dict.fromkeys(texts)
     if set(distinct) == {str(number) for number in range(len(distinct))}:

@@ -113,11 +113,11 @@ def _label_rows(path: AggregationPath) -> Iterator[Sequence[Any]]:
 
 
 def _lines(source: ChainInput, path: AggregationPath, seed: int) -> list[str]:
-    from klump.chain.wording import counted, format_number, format_percent
+    from klump.chain.wording import format_count, format_number, format_percent
     from klump.cli import tables
 
     first, sizes = path[0], {agg.n_states for agg in path}
-    n_groups = f"{min(sizes)} to " * (len(sizes) > 1) + counted(max(sizes), "group")
+    n_groups = f"{min(sizes)} to " * (len(sizes) > 1) + format_count(max(sizes), "group")
     rows = [
         (
             f"{agg.beta:g}",

@@ -17,7 +17,7 @@ from typing import Any, Self
 
 import click
 
-from klump.chain.wording import counted
+from klump.chain.wording import format_count
 
 # Delay before the bars appear, and shortest run time that is reported without them, in seconds.
 _DELAY = 1.0
@@ -142,7 +142,7 @@ class SearchProgress(Bars):
         if seconds >= self._delay:
             state = self._states["searching"]
             compiling = " (with compilation)" * self.compiled
-            steps = counted(state["completed"], "step")
+            steps = format_count(state["completed"], "step")
             self.say(f"klump: searched for {seconds:.1f} s{compiling}, {steps}, best cost {state['best']}")
 
 

@@ -135,13 +135,13 @@ def _lines(
     lumpable: bool | None,
     bounds: tuple[Guarantees, MonteCarlo] | None,
 ) -> list[str]:
-    from klump.chain.wording import counted
+    from klump.chain.wording import format_count
     from klump.cli import tables
 
     width = tables.terminal_width()
     found = None if bounds is None else bounds[0]
     return tables.blocks(
-        [*tables.heading(source.path, agg.original), f"{labels}: {counted(agg.n_states, 'group')}"],
+        [*tables.heading(source.path, agg.original), f"{labels}: {format_count(agg.n_states, 'group')}"],
         tables.costs(agg.costs, betas, width, agg.gamma) if agg.original.is_irreducible else [],
         tables.certificate(agg, width, lumpable),
         [] if horizon is None else tables.horizon(agg, horizon, found, width),

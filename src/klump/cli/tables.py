@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from klump.chain.wording import counted, format_number, format_percent, shown
+from klump.chain.wording import format_count, format_number, format_percent, format_state
 
 if TYPE_CHECKING:
     from klump.aggregation import Aggregation, Costs
@@ -55,7 +55,9 @@ def blocks(*parts: list[str]) -> list[str]:
 
 def heading(path: str, chain: MarkovChain) -> list[str]:
     """Return the file, the size of the chain, and what was applied to it."""
-    size = f"{path}: {counted(chain.n_states, 'state')}, {counted(chain.n_transitions, 'transition')}"
+    size = (
+        f"{path}: {format_count(chain.n_states, 'state')}, {format_count(chain.n_transitions, 'transition')}"
+    )
     width = terminal_width()
     return [
         size,
@@ -83,7 +85,7 @@ def groups(agg: Aggregation, width: int, *, full: bool = False) -> list[str]:
         mass = format_number(float(agg.masses[label])) if has_masses else ""
         first = start.format(label, len(members), mass)
         if full:
-            lines += _wrap_names(first, [shown(state) for state in members], indent, width)
+            lines += _wrap_names(first, [format_state(state) for state in members], indent, width)
         else:
             lines.append(first + list_states(members, width - len(indent)))
     return lines
@@ -148,7 +150,7 @@ def horizon(agg: Aggregation, steps: int, found: Guarantees | None, width: int) 
         value = format_number(agg.bisimulation.horizon(steps))
         void = "; void, as it is 1" if value == format_number(1.0) else ""
         rows.append(("any start", value, f"any initial distribution, 1 - (1 - epsilon)^{steps}{void}"))
-    successive = counted(steps + 1, "successive group")
+    successive = format_count(steps + 1, "successive group")
     header = _row(
         "horizon", "", f"upper bound on the total variation between the distributions of {successive}", width
     )
@@ -163,7 +165,7 @@ def guarantees(found: Guarantees, simulated: MonteCarlo, betas: Iterable[float],
         return _bracket(name, values, remark, width)
 
     error = format_number(simulated.standard_error + simulated.bias)
-    runs = f"from {counted(simulated.n_replicas, 'run')} of {counted(simulated.n_steps, 'step')}"
+    runs = f"from {format_count(simulated.n_replicas, 'run')} of {format_count(simulated.n_steps, 'step')}"
     return [
         *map(title, _bracket("guarantees", ("lower", "upper", "gap"), "bits per step", width)),
         *bounds("entropy rate", found.entropy_rate, f"H(Y), from blocks of {found.block_length}"),
@@ -208,7 +210,9 @@ def shares(agg: Aggregation, width: int, *, full: bool = False) -> list[str]:
         return []
     mass = agg.original.stationary_distribution
     shared = [x for x in (-mass).argsort(kind="stable").tolist() if (agg.mapping[x] > 0).sum() > 1]
-    names = {x: shown(agg.original.states[x]) for x in (shared if full else shared[:_MAX_SHARED_STATES])}
+    names = {
+        x: format_state(agg.original.states[x]) for x in (shared if full else shared[:_MAX_SHARED_STATES])
+    }
     longest = max(map(len, names.values()), default=0)
     lines = [title("shared states")]
     for x, name in names.items():
@@ -244,7 +248,7 @@ def list_states(states: Sequence[Hashable], width: int) -> str:
     'north east ... +2'
     """
     # A name takes at least one column and its separator another, so `width` names always exceed the line.
-    names = [shown(state) for state in states[: max(width, 2)]]
+    names = [format_state(state) for state in states[: max(width, 2)]]
     whole = " ".join(names)
     if len(names) == len(states) and cell_len(whole) <= width:
         return whole

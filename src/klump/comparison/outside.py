@@ -63,11 +63,16 @@ class Tool:
         n, k = task.chain.n_states, task.n_groups
         if self.most_groups is not None and k > self.most_groups:
             raise InvalidArgumentError(
-                f"refused: the tool takes hours for more than {self.most_groups} groups, and n_states is {k:,}"
+                f"is refused: the tool takes hours for more than {self.most_groups} groups",
+                argument="n_states",
+                value=k,
+                remedy="ask for fewer groups, or leave the tool out",
             )
         if self.most_states is not None and n > self.most_states:
             raise InvalidArgumentError(
-                f"refused: the tool {self.reason} and gets at most {self.most_states:,} states, and the chain has {n:,}"
+                f"refused: the tool {self.reason} and gets at most {self.most_states:,} states, "
+                f"and the chain has {n:,}",
+                remedy="leave the tool out",
             )
         return import_module(self.module)
 
@@ -99,8 +104,8 @@ def _pcca(deeptime: Any, task: Task) -> Any:
     """PCCA+ on the additive reversibilisation, as it needs a reversible chain; states in their most probable group."""
     flow = _symmetric_joint(task)
     flow = flow.toarray() if sparse.issparse(flow) else np.asarray(flow)
-    law = flow.sum(axis=1)
-    return deeptime.pcca(flow / law[:, None], task.n_groups, law / law.sum()).assignments
+    mass = flow.sum(axis=1)
+    return deeptime.pcca(flow / mass[:, None], task.n_groups, mass / mass.sum()).assignments
 
 
 def _gpcca(pygpcca: Any, task: Task) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from typing import TYPE_CHECKING
 
-from klump.chain.wording import counted, format_number, format_percent, format_seconds
+from klump.chain.wording import format_count, format_number, format_percent, format_seconds
 
 if TYPE_CHECKING:
     from klump.comparison.comparison import Comparison, Row
@@ -31,11 +31,14 @@ def lines(compared: Comparison, width: int = WIDTH) -> list[str]:
 
 def title(compared: Comparison) -> str:
     """Return the arguments of the comparison on one line."""
-    groups, states = counted(compared.n_states, "group"), counted(compared.original.n_states, "state")
+    groups, states = (
+        format_count(compared.n_states, "group"),
+        format_count(compared.original.n_states, "state"),
+    )
     gamma = f", gamma {compared.gamma:g}" * (compared.gamma > 0)
     return (
         f"{groups} of {states} at beta {compared.beta:g}{gamma}, seed {compared.random_state}, "
-        f"{counted(compared.n_init, 'restart')}; costs in bits"
+        f"{format_count(compared.n_init, 'restart')}; costs in bits"
     )
 
 

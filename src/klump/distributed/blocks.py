@@ -108,15 +108,18 @@ def from_folder(folder: Path) -> Transitions:
         )
     except (OSError, ValueError, EOFError) as error:
         raise FileFormatError(
-            f"{folder}: no chain can be memory-mapped from this folder ({error}); write one with "
-            "klump.write_chain(chain, 'name.mapped')"
+            f"no chain can be memory-mapped from this folder ({error})",
+            file=str(folder),
+            remedy="write one with klump.write_chain(chain, 'name.mapped')",
         ) from None
     try:
         stationary = np.load(folder / "stationary.npy", mmap_mode="r", allow_pickle=False)
     except (OSError, ValueError):
         raise FileFormatError(
-            f"{folder}: stationary.npy is missing; write the folder again with klump convert --stationary, or after "
-            "chain.stationary_distribution has been computed"
+            "stationary.npy is missing",
+            file=str(folder),
+            remedy="write the folder again with klump convert --stationary, or after chain.stationary_distribution "
+            "has been computed",
         ) from None
     return Transitions(data, indices, indptr, stationary)
 

@@ -19,7 +19,7 @@ from klump.distributed import blocks, steps
 from klump.distributed.engine import DaskEngine, Engine, SerialEngine
 from klump.distributed.kernels.tables import Groups, Ints, Shorts
 from klump.distributed.steps import Moves, Proposals
-from klump.errors import InvalidArgumentError
+from klump.errors import InvalidArgumentError, Setting
 from klump.files import read_chain
 from klump.search.descent import TOLERANCE
 
@@ -114,11 +114,15 @@ def refine(
     """
     if check_beta(beta) != 0.5:
         raise InvalidArgumentError(
-            f"beta={beta:g} is not supported: in blocks of states only beta=0.5 can be evaluated; "
-            "leave beta=0.5, or use klump.aggregate"
+            "is not supported: in blocks of states only C_0.5 can be evaluated",
+            argument="beta",
+            value=beta,
+            remedy=("leave ", Setting("beta", 0.5), ", or use klump.aggregate"),
         )
     if client is not None and not hasattr(client, "submit"):
-        raise InvalidArgumentError(f"client={client!r} is not a Dask client; pass a dask.distributed.Client")
+        raise InvalidArgumentError(
+            "is not a Dask client", argument="client", value=client, remedy="pass a dask.distributed.Client"
+        )
     engine: Engine = SerialEngine() if client is None else DaskEngine(client)
     folder = Path(chain) if isinstance(chain, str | PathLike) else None
     transitions = blocks.from_chain(as_chain(chain)) if folder is None else blocks.from_folder(folder)
@@ -126,7 +130,9 @@ def refine(
         read_chain(folder)  # validates the files, which workers read without checks
     mapping = as_mapping(labels, transitions.n_states)
     if mapping.labels is None:
-        raise InvalidArgumentError("labels must be a deterministic map: pass one group per state")
+        raise InvalidArgumentError(
+            "must be a deterministic map", argument="labels", remedy="pass one group per state"
+        )
     bounds = transitions.bounds(check_count("n_blocks", n_blocks, most=None))
     handles = _distribute_blocks(engine, transitions, folder, bounds)
     search = _BlockSearch(engine, handles, mapping.labels, mapping.n_groups, check_seed(random_state))

@@ -34,7 +34,12 @@ def run(name: str, settings: Settings) -> Result:
     {'agrees'}
     """
     if name not in EXPERIMENTS:
-        raise InvalidArgumentError(f"{name!r} is not an experiment; choose one of {', '.join(EXPERIMENTS)}")
+        raise InvalidArgumentError(
+            "is not an experiment",
+            argument="name",
+            value=name,
+            remedy=f"choose one of {', '.join(EXPERIMENTS)}",
+        )
     module = import_module(f"klump.experiments.{name.replace('-', '_')}_report")
     result: Result = module.run(settings)
     return result

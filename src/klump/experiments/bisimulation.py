@@ -118,11 +118,11 @@ def marginal_errors(answer: Aggregation, steps: int) -> list[float]:
     [0.0535, 0.0065, 0.0018]
     """
     transitions, coarse = _matrices(answer)
-    law, approximation = answer.mapping, np.eye(answer.n_states)
+    distribution, approximation = answer.mapping, np.eye(answer.n_states)
     errors = []
     for _ in range(steps):
-        law, approximation = transitions @ law, coarse @ approximation
-        errors.append(_largest_variation(law, approximation[answer.labels]))
+        distribution, approximation = transitions @ distribution, coarse @ approximation
+        errors.append(_largest_variation(distribution, approximation[answer.labels]))
     return errors
 
 
@@ -137,13 +137,13 @@ def path_errors(answer: Aggregation, steps: int) -> list[float]:
     """
     transitions, coarse = _matrices(answer)
     labels, groups = answer.labels, range(answer.n_states)
-    law, approximation = np.ones((len(labels), 1)), np.ones((answer.n_states, 1))
+    distribution, approximation = np.ones((len(labels), 1)), np.ones((answer.n_states, 1))
     errors = []
     for _ in range(steps):
         # A path of t steps is a step into a group followed by a path of t - 1 steps.
-        law = np.hstack([transitions[:, labels == y] @ law[labels == y] for y in groups])
+        distribution = np.hstack([transitions[:, labels == y] @ distribution[labels == y] for y in groups])
         approximation = np.hstack([coarse[:, [y]] * approximation[y] for y in groups])
-        errors.append(_largest_variation(law, approximation[labels]))
+        errors.append(_largest_variation(distribution, approximation[labels]))
     return errors
 
 
@@ -153,8 +153,8 @@ def _matrices(answer: Aggregation) -> tuple[Array, Array]:
     return np.asarray(dense), np.asarray(answer.chain.transition_matrix)
 
 
-def _largest_variation(law: Array, approximation: Array) -> float:
-    return float(0.5 * np.abs(law - approximation).sum(axis=1).max())
+def _largest_variation(distribution: Array, approximation: Array) -> float:
+    return float(0.5 * np.abs(distribution - approximation).sum(axis=1).max())
 
 
 def certify(settings: Settings) -> list[Certificate]:

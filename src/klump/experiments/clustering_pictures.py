@@ -145,7 +145,8 @@ def _draw_shares(
 ) -> None:
     values = np.array([share.value for share in shares])
     low, high = np.array([share.interval for share in shares]).T
-    lengths = [values - low, high - values]
+    # Lists, because matplotlib 3.8 converts an array of one element to a scalar, which NumPy deprecates.
+    lengths = [(values - low).tolist(), (high - values).tolist()]
     axes.errorbar(
         places, values, lengths, fmt=marker, color=colour, label=label, ms=5, elinewidth=1, capsize=2
     )

@@ -42,7 +42,7 @@ def _recovery_verdicts(setting: Setting, draws: Draws) -> list[Verdict]:
 
 
 def _joint_recovery_verdicts(runs: Runs) -> list[Verdict]:
-    """Judge the share of draws that come out right in all settings at once, as the paper's draw does."""
+    """Judge the share of draws that are right in all settings jointly, as the paper's draw does."""
     verdicts = []
     for data_set in SIZES:
         settings = [setting for setting in runs if setting[0] == data_set and PAPER_RIGHT[setting]]
@@ -108,7 +108,7 @@ def _truth_verdicts(draws: Draws) -> list[Verdict]:
         found = np.count_nonzero(draws.right("default")[~costlier, j])
         outcome: Outcome = "agrees" if share.count == share.of else "differs"
         others = f", and in {found} of the {share.of - share.count} others the default finds them"
-        what = f"circles, k = 120, beta = {beta:g}: share of draws whose true circles cost more than what is found"
+        what = f"circles, k = 120, beta = {beta:g}: share of draws whose true circles cost more than the groups found"
         reason = (
             "it has to be all for the cost alone, and not the search, to be why the paper misses the circles; "
             f"it is {share}{others if found else ''}"

@@ -96,11 +96,11 @@ def _check_blocks(matrix: sparse.csr_array) -> Iterator[sparse.csr_array]:
     """Row blocks of an unvalidated CSR matrix, with index arrays checked."""
     damaged = "its sparse matrix is damaged"
     if matrix.indptr[0] != 0 or matrix.indptr[-1] > len(matrix.data) or (np.diff(matrix.indptr) < 0).any():
-        raise FileFormatError(f"{damaged}: its index pointer is not increasing")
+        raise FileFormatError(f"{damaged}: its index pointer is not increasing", remedy=npz.FETCH_AGAIN)
     for _, block in row_blocks(matrix):
         try:
             # SciPy's and numba's compiled loops do no bounds checks.
             block.check_format(full_check=True)
         except ValueError as error:
-            raise FileFormatError(f"{damaged}: {error}") from error
+            raise FileFormatError(f"{damaged}: {error}", remedy=npz.FETCH_AGAIN) from error
         yield block

@@ -49,11 +49,14 @@ def read(path: Path, *, add_up: bool) -> Contents:
         table = _Table(stream, _delimiter(path))
         first = next(iter(table), None)
         if first is None:
-            raise FileFormatError("the file is empty")
+            raise FileFormatError("the file is empty", remedy="write a header and transitions, or a matrix")
         if "\0" in first[0]:
-            raise FileFormatError("not a text file; check the suffix")
+            raise FileFormatError("not a text file", remedy="check the suffix")
         if len(first) == 1 and re.search("[;\t,|]", first[0]):
-            raise FileFormatError(f"line {table.line}: fields must be separated by {_delimiter(path)!r}")
+            raise FileFormatError(
+                f"line {table.line}: there is only one field",
+                remedy=f"separate fields by {_delimiter(path)!r}, or check the suffix",
+            )
         columns = [cell.strip().lower() for cell in first]
         if {"from", "to"} <= set(columns) and len(columns) <= 3:
             return _read_transitions(columns, table, add_up=add_up)
@@ -64,7 +67,9 @@ def write(chain: MarkovChain, path: Path) -> None:
     """Write a sparse chain as transitions and a dense one as a matrix; floats round-trip exactly."""
     names = [str(name) for name in chain.states]
     if len(set(names)) < len(names):
-        raise FileFormatError("two state names are the same when written as text; write an .npz file instead")
+        raise FileFormatError(
+            "two state names are the same when written as text", remedy="write an .npz file instead"
+        )
     with _open_text(path, "wt") as stream:
         writer = csv.writer(stream, delimiter=_delimiter(path), lineterminator="\n")
         matrix: Any = chain.transition_matrix
@@ -111,7 +116,8 @@ class _Table:
             yield from filter(None, self._reader)
         except csv.Error as error:
             raise FileFormatError(
-                f"line {self.line}: {error}; quote a field that has a quotation mark, and double the mark"
+                f"line {self.line}: {error}",
+                remedy="quote a field that has a quotation mark, and double the mark",
             ) from error
 
     def _skip_comments(self, stream: TextIO) -> Iterator[str]:
@@ -128,7 +134,8 @@ def _read_transitions(columns: list[str], table: _Table, *, add_up: bool) -> Con
     weights = [column for column in columns if column in _WEIGHTS]
     if len(columns) != 3 or len(weights) != 1:
         raise FileFormatError(
-            f"line {table.line}: the header must be from,to and one of weight, count or probability"
+            f"line {table.line}: the header has no column of weights",
+            remedy="name the columns from, to and one of weight, count or probability",
         )
     source_at, target_at, weight_at = (columns.index(name) for name in ("from", "to", weights[0]))
     number: dict[str, int] = {}
@@ -145,7 +152,7 @@ def _read_transitions(columns: list[str], table: _Table, *, add_up: bool) -> Con
             raise _weight_error(record[weight_at], table.line, weights[0]) from None
         lines.append(table.line)
     if not lines:
-        raise FileFormatError("there is no transition below the header")
+        raise FileFormatError("there is no transition below the header", remedy="write one per line")
     data = np.array(weight)
     wrong = np.flatnonzero(~(np.isfinite(data) & (data >= 0)))
     if wrong.size:
@@ -215,7 +222,10 @@ def _read_matrix(first: list[str], table: _Table) -> Contents:
         lines.insert(0, header_line)
         header = None
     if not rows:
-        raise FileFormatError(f"line {header_line} is read as names, and there is no row of numbers below it")
+        raise FileFormatError(
+            f"line {header_line} is read as names, and there is no row of numbers below it",
+            remedy="write the rows of the matrix below it",
+        )
     width = len(rows[0]) + 1
     matrix = np.array(rows).reshape(len(rows), width - 1)
     names = header
@@ -228,8 +238,8 @@ def _read_matrix(first: list[str], table: _Table) -> Contents:
         matrix = np.hstack([np.array(column), matrix])
         if header and not len(header) == matrix.shape[0] == matrix.shape[1]:
             raise FileFormatError(
-                f"line {header_line} names {len(header)} states, but {len(rows)} rows of {width} follow: "
-                "a transition matrix is square"
+                f"line {header_line} names {len(header)} states, but {len(rows)} rows of {width} follow",
+                remedy="write a square matrix with one name per column",
             )
     return Contents(matrix, None if names is None else _drop_default_names(_parse_integers(names) or names))
 
@@ -239,13 +249,15 @@ def _require_same_names(header: list[str], leading: list[str], header_line: int,
     across = header[len(header) - len(leading) :]
     if len(header) - len(leading) not in (0, 1):
         raise FileFormatError(
-            f"line {header_line} names {len(header)} states, but {len(leading)} rows follow"
+            f"line {header_line} names {len(header)} states, but {len(leading)} rows follow",
+            remedy="write one row per state",
         )
     for column, row, line in zip(across, leading, lines, strict=True):
         if column != row:
             raise FileFormatError(
-                f"line {line}: the row is named {row!r}, but its column is named {column!r} in line "
-                f"{header_line}; rows and columns must have the same names in the same order"
+                f"line {line}: the row is named {row!r}, but its column is named {column!r} in line {header_line}",
+                state=row,
+                remedy="give rows and columns the same names in the same order",
             )
 
 
@@ -281,8 +293,11 @@ def _weight_error(given: str | float, line: int, column: str | int) -> FileForma
 
 
 def _width_error(record: list[str], width: int, line: int) -> FileFormatError:
-    hint = "; comments may only precede the first record" if record[0].startswith("#") else ""
-    return FileFormatError(f"line {line} has {len(record)} fields instead of {width}{hint}")
+    is_comment = record[0].startswith("#")
+    return FileFormatError(
+        f"line {line} has {len(record)} fields instead of {width}",
+        remedy="move comments above the first record" if is_comment else "",
+    )
 
 
 def _parse_integers(names: Sequence[str]) -> list[int] | None:

@@ -28,7 +28,7 @@ from scipy import sparse
 
 from klump.chain import MarkovChain, validation
 from klump.chain.rows import row_blocks
-from klump.errors import FileFormatError, InvalidArgumentError, InvalidChainError
+from klump.errors import FileFormatError, InvalidArgumentError, InvalidChainError, KlumpError
 from klump.files.npz import NAME_KEYS, decode_names, encode_names, one_line
 from klump.files.registry import Contents
 
@@ -72,7 +72,8 @@ def read(path: Path, *, add_up: bool) -> Contents:
         if mu is not None:
             validation.check_stationary_distribution(mu, matrix)
     except ValueError as error:  # from SciPy, or an InvalidChainError
-        raise _damage_error(str(error)) from error
+        problem = error.render(with_remedy=False) if isinstance(error, KlumpError) else str(error)
+        raise _damage_error(problem) from error
     original = np.arange(n) if original is None else original
     return Contents(MarkovChain._from_parts(matrix, mu, names, original, applied))
 
@@ -137,14 +138,16 @@ def parts(path: Path) -> list[Path]:
 
 
 def _damage_error(what: str) -> FileFormatError:
-    return FileFormatError(f"the mapped chain is damaged: {what}; write it again")
+    return FileFormatError(f"the mapped chain is damaged: {what}", remedy="write it again")
 
 
 def _read_metadata(path: Path) -> dict[str, Any]:
     if path.is_file():
-        raise FileFormatError("a mapped chain is a folder, but this is a file; check the suffix")
+        raise FileFormatError("a mapped chain is a folder, but this is a file", remedy="check the suffix")
     if path.is_dir() and not is_mapped(path):
-        raise FileFormatError(f"there is no {_METADATA} in this folder; klump convert makes a mapped chain")
+        raise FileFormatError(
+            f"there is no {_METADATA} in this folder", remedy="make a mapped chain with klump convert"
+        )
     try:
         metadata = json.loads((path / _METADATA).read_text(encoding="utf-8"))
         kind, version = metadata["format"], metadata["version"]
@@ -153,7 +156,7 @@ def _read_metadata(path: Path) -> dict[str, Any]:
     if kind != _FORMAT or type(version) is not int or version < 1:
         raise _damage_error(f"{_METADATA} has format {kind!r}, version {version!r}")
     if version > _VERSION:
-        raise FileFormatError(f"written by a newer klump (format {version}); upgrade klump")
+        raise FileFormatError(f"written by a newer klump (format {version})", remedy="upgrade klump")
     return dict(metadata)
 
 
@@ -196,15 +199,19 @@ def _read_names(path: Path) -> list[Hashable] | None:
 def require_replaceable(path: Path) -> None:
     """Raise unless ``path`` is free, an empty folder, or a mapped folder without foreign files."""
     if path.is_symlink():
-        raise FileFormatError("this is a symbolic link; name its target")
+        raise FileFormatError("this is a symbolic link", remedy="name its target")
     if path.is_dir():
         existing = {entry.name for entry in path.iterdir()}
         foreign = sorted(existing - _FILES)
         if foreign or (existing and not _is_mapped_chain(path)):
             other = f" ({foreign[0]})" if foreign else ""
-            raise FileFormatError(f"the folder holds files other than a chain{other}; choose another name")
+            raise FileFormatError(
+                f"the folder holds files other than a chain{other}", remedy="choose another name"
+            )
     if path.is_file():
-        raise FileFormatError("there is a file of this name, but a mapped chain is a folder; remove it first")
+        raise FileFormatError(
+            "there is a file of this name, but a mapped chain is a folder", remedy="remove it first"
+        )
 
 
 def _is_mapped_chain(path: Path) -> bool:
@@ -248,7 +255,11 @@ def _write_transitions(folder: Path, blocks: Iterable[Any], *, normalize: bool) 
             n_rows += rows.shape[0]
     if n < 1 or n_rows != n:
         shape = (n_rows, max(n, 0))
-        raise InvalidChainError(f"the transition matrix must be square, but its blocks make {shape}")
+        raise InvalidChainError(
+            f"must make a square matrix, but make one of shape {shape}",
+            argument="blocks",
+            remedy="pass one row and one column per state",
+        )
     indptr = np.cumsum(np.concatenate([[0], *lengths]), dtype=np.int64)
     is_wide = data.size >= _INT64_FROM
     if is_wide:
@@ -263,7 +274,9 @@ def _n_columns(block: Any) -> int:
         shape = np.shape(block)
     if len(shape) != 2 or shape[1] >= _INT64_FROM:
         raise InvalidArgumentError(
-            f"a block must be a 2-D array or sparse matrix of rows, but its shape is {tuple(shape)}"
+            f"must be 2-D, but hold one of shape {tuple(shape)}",
+            argument="blocks",
+            remedy="pass arrays or sparse matrices of rows",
         )
     return int(shape[1])
 

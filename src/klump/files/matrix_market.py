@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from scipy.io import mmread, mmwrite
 
 from klump.errors import FileFormatError
-from klump.files.npz import one_line
+from klump.files.npz import FETCH_AGAIN, one_line
 from klump.files.registry import Contents
 
 if TYPE_CHECKING:
@@ -27,7 +27,8 @@ def read(path: Path, *, add_up: bool) -> Contents:
     try:
         return Contents(mmread(path))
     except ValueError as error:
-        raise FileFormatError(_explain(one_line(error))) from error
+        problem, remedy = _explain(one_line(error))
+        raise FileFormatError(problem, remedy=remedy) from error
 
 
 def write(chain: MarkovChain, path: Path) -> None:
@@ -37,10 +38,12 @@ def write(chain: MarkovChain, path: Path) -> None:
         mmwrite(file, chain.transition_matrix, symmetry="general")
 
 
-def _explain(message: str) -> str:
+def _explain(message: str) -> tuple[str, str]:
+    """Problem and remedy for a message of ``scipy.io.mmread``."""
     missing = re.search(r"Truncated file. Expected another (\d+) lines", message)
     if missing:
-        return f"the file is truncated: {missing[1]} of the entries announced in its header are missing"
+        problem = f"the file is truncated: {missing[1]} of the entries announced in its header are missing"
+        return problem, FETCH_AGAIN
     if "Missing banner" in message:
-        return "line 1: not a Matrix Market file, which starts with %%MatrixMarket; check the suffix"
-    return re.sub(r"^Line", "line", message)
+        return "line 1: not a Matrix Market file, which starts with %%MatrixMarket", "check the suffix"
+    return re.sub(r"^Line", "line", message), ""

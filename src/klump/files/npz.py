@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 _MATRIX_KEYS = ("transition_matrix", "P")
 # Names of the array with state names, by precedence.
 NAME_KEYS = ("states", "states_json")
+# Remedy for a truncated or damaged file.
+FETCH_AGAIN = "fetch or write it again"
 
 
 def read(path: Path, *, add_up: bool) -> Contents:
@@ -35,7 +37,8 @@ def read(path: Path, *, add_up: bool) -> Contents:
     with np.load(path, allow_pickle=False) as archive:
         if "metadata" in archive.files:
             raise FileFormatError(
-                "this is an aggregation that klump saved; klump.load reads it, and its chain is .original"
+                "this is an aggregation that klump saved",
+                remedy="klump.load reads it, and its chain is .original",
             )
         names = _read_names(archive)
         if "format" in archive.files and "shape" in archive.files:
@@ -62,7 +65,9 @@ def map_matrix(path: Path) -> tuple[sparse.csr_array, Sequence[Hashable] | None]
     try:
         return sparse.csr_array(tuple(parts), shape=tuple(shape.tolist())), names
     except (TypeError, ValueError) as error:
-        raise FileFormatError(f"its sparse matrix is damaged: {one_line(error)}") from error
+        raise FileFormatError(
+            f"its sparse matrix is damaged: {one_line(error)}", remedy=FETCH_AGAIN
+        ) from error
 
 
 def _map_array(path: Path, entry: zipfile.ZipInfo) -> NDArray[Any] | None:
@@ -110,15 +115,15 @@ def _require_archive(path: Path) -> None:
     with path.open("rb") as file:
         start = file.read(64)
     if not start:
-        raise FileFormatError("the file is empty")
+        raise FileFormatError("the file is empty", remedy=FETCH_AGAIN)
     if start.startswith(b"PK"):
-        raise FileFormatError("the .npz archive is truncated; fetch or write it again")
+        raise FileFormatError("the .npz archive is truncated", remedy=FETCH_AGAIN)
     if start.startswith(b"\x93NUMPY"):
-        raise FileFormatError("this is a single .npy array, not an .npz archive; rename it to .npy")
+        raise FileFormatError("this is a single .npy array, not an .npz archive", remedy="rename it to .npy")
     text = all(byte >= 32 or byte in b"\t\r\n" for byte in start)
     kind = "a text file" if text else "something else"
     raise FileFormatError(
-        f"this is {kind}, not an .npz archive; give it the suffix of its format (.csv, .mtx)"
+        f"this is {kind}, not an .npz archive", remedy="give it the suffix of its format (.csv, .mtx)"
     )
 
 
@@ -128,7 +133,9 @@ def _sparse_matrix(path: Path) -> sparse.csr_array:
         # Indices out of range would be followed blindly by compiled code later on.
         matrix.check_format(full_check=True)
     except (KeyError, IndexError, TypeError, ValueError) as error:
-        raise FileFormatError(f"its sparse matrix is damaged: {one_line(error)}") from error
+        raise FileFormatError(
+            f"its sparse matrix is damaged: {one_line(error)}", remedy=FETCH_AGAIN
+        ) from error
     return matrix
 
 
@@ -141,8 +148,8 @@ def _dense_matrix(archive: Any) -> NDArray[Any]:
     if len(tables) == 1:
         return arrays[tables[0]]
     raise FileFormatError(
-        f"{len(tables)} of its arrays ({', '.join(archive.files)}) are matrices, so the choice is ambiguous; "
-        "name the transition matrix transition_matrix"
+        f"{len(tables)} of its arrays ({', '.join(archive.files)}) are matrices, so the choice is ambiguous",
+        remedy="name the transition matrix transition_matrix",
     )
 
 
@@ -152,11 +159,14 @@ def _array(archive: Any, key: str) -> NDArray[Any]:
     except ValueError as error:
         if needs_pickle(error):
             raise FileFormatError(
-                f"its array {key!r} holds pickled Python objects, which are not read; write numbers or text"
+                f"its array {key!r} holds pickled Python objects, which are not read",
+                remedy="write numbers or text",
             ) from error
-        raise FileFormatError(f"its array {key!r} is damaged: {one_line(error)}") from error
+        raise FileFormatError(
+            f"its array {key!r} is damaged: {one_line(error)}", remedy=FETCH_AGAIN
+        ) from error
     if not isinstance(array, np.ndarray):
-        raise FileFormatError(f"its entry {key!r} is not an array")
+        raise FileFormatError(f"its entry {key!r} is not an array", remedy="write it with numpy.savez")
     return array
 
 
@@ -176,7 +186,9 @@ def decode_names(key: str, array: NDArray[Any]) -> list[Hashable]:
     try:
         return [_from_json(name) for name in names]
     except (TypeError, ValueError) as error:
-        raise FileFormatError(f"its array {key!r} is damaged: {one_line(error)}") from error
+        raise FileFormatError(
+            f"its array {key!r} is damaged: {one_line(error)}", remedy=FETCH_AGAIN
+        ) from error
 
 
 def encode_names(states: Sequence[Hashable]) -> dict[str, Any]:
@@ -189,7 +201,9 @@ def encode_names(states: Sequence[Hashable]) -> dict[str, Any]:
     for name in states:
         if repr(_from_json(json.dumps(name, default=str))) != repr(name):
             raise InvalidArgumentError(
-                f"the state name {name!r} cannot be written without pickle; use text, numbers or tuples"
+                f"the state name {name!r} cannot be written without pickle",
+                state=name,
+                remedy="use text, numbers or tuples",
             )
     return {"states_json": np.array([json.dumps(name) for name in states], dtype=np.str_)}
 

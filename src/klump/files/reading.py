@@ -104,9 +104,11 @@ def translate_read_errors(path: Path) -> Iterator[None]:
     try:
         yield
     except (EOFError, zlib.error, zipfile.BadZipFile) as error:
-        raise FileFormatError(f"the file is truncated or damaged ({error}); fetch it again") from error
+        raise FileFormatError(
+            f"the file is truncated or damaged ({error})", remedy="fetch it again"
+        ) from error
     except UnicodeDecodeError as error:
-        raise FileFormatError(f"not UTF-8 text{_looks_like(path)}; check the suffix") from error
+        raise FileFormatError(f"not UTF-8 text{_looks_like(path)}", remedy="check the suffix") from error
     except OSError as error:
         # gzip.BadGzipFile has no strerror.
         reason = error.strerror or str(error)

@@ -63,4 +63,4 @@ def format_of(path: Path) -> Format:
     if (path / "chain.json").is_file():
         return cast(Format, import_module(MODULES[".mapped"]))
     known = ", ".join(MODULES)
-    raise FileFormatError(f"the suffix {path.suffix!r} is not known; klump reads and writes {known}")
+    raise FileFormatError(f"the suffix {path.suffix!r} is not known", remedy=f"choose one of {known}")

@@ -90,7 +90,9 @@ def write_mapped(
         other = next((suffix for suffix in MODULES if str(path).lower().endswith(suffix)), ".mapped")
         if other != ".mapped":
             raise FileFormatError(
-                f"the suffix {other} is that of a file, but a mapped chain is a folder; choose .mapped"
+                f"the suffix {other} is that of a file, but a mapped chain is a folder",
+                file=os.fspath(path),
+                remedy="choose .mapped",
             )
         write_blocks(Path(path), blocks, states=states, normalize=normalize)
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from klump.chain.wording import counted, format_number, format_seconds
+from klump.chain.wording import format_count, format_number, format_seconds
 from klump.comparison.table import sections
 from klump.plots.figure import FAILED, KLUMP, OUTSIDE, TEXT, cost_symbol, new_figure, tidy
 from klump.plots.labels import write, write_beside_dots
@@ -50,7 +50,7 @@ def comparison(compared: Comparison) -> Figure:
     found = [row for row in lines if not isinstance(row, str) and row.error is None]
     fewest = _MIN_ROWS if found else 0
     figure = new_figure(12.0, (1.9 if found else 0.7) + _ROW_HEIGHT * max(len(lines), fewest))
-    groups, n = counted(compared.n_states, "group"), compared.original.n_states
+    groups, n = format_count(compared.n_states, "group"), compared.original.n_states
     title = rf"{groups} of {n:,} state{'s' * (n > 1)} at $\beta$ = {compared.beta:g}"
     figure.suptitle(title, color=TEXT, fontsize=12)
     if not found:
@@ -117,7 +117,7 @@ def _draw_costs(axes: Axes, compared: Comparison, lines: Sequence[Row | str]) ->
         costs.append(cost)
         axes.plot([0.0, cost], [place, place], color=_colour(row), linewidth=1.2, alpha=0.35, zorder=1)
         axes.plot([cost], [place], **_dot(row), clip_on=False, zorder=3)
-        number = "" if row.as_asked else f"   {counted(row.n_states or 0, 'group')}"
+        number = "" if row.as_asked else f"   {format_count(row.n_states or 0, 'group')}"
         write(axes, (cost, place), format_number(cost) + number)
         axes.text(
             1.0, place, f"{format_seconds(row.seconds)} s", color=FAILED, fontsize=_SMALL, **at_the_right
@@ -131,9 +131,7 @@ def _draw_costs(axes: Axes, compared: Comparison, lines: Sequence[Row | str]) ->
 
 def _write_reasons(axes: Axes, lines: Sequence[Row | str]) -> None:
     """Write why a method failed, in at most two lines as wide as the axes."""
-    figure = axes.get_figure(root=True)
-    assert figure is not None
-    width = int(axes.bbox.width * 72.0 / figure.dpi / (_CHARACTER_WIDTH * _SMALL))
+    width = int(axes.bbox.width * 72.0 / axes.figure.dpi / (_CHARACTER_WIDTH * _SMALL))
     for place, row in enumerate(lines):
         if isinstance(row, str) or row.error is None:
             continue

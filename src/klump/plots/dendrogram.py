@@ -35,7 +35,11 @@ def dendrogram(tree: AggregationTree, n_states: int | None = None) -> Figure:
     from scipy.cluster import hierarchy
 
     if tree.n_leaves == 1:
-        raise InvalidArgumentError("the tree has one leaf, so there are no merges to draw")
+        raise InvalidArgumentError(
+            "has one leaf, so there are no merges to draw",
+            argument="tree",
+            remedy="draw the tree of a chain with several states",
+        )
     linkage, sizes = tree.linkage, tree.sizes
     groups = _groups(tree, n_states)
     drawn = hierarchy.dendrogram(
@@ -80,8 +84,10 @@ def _groups(tree: AggregationTree, n_states: int | None) -> NDArray[np.int64]:
     labels = tree.cut(n_states).labels
     if n_states > _MAX_LEAVES:
         raise InvalidArgumentError(
-            f"n_states={n_states}: of a tree with {n:,} leaves only the last {_MAX_LEAVES} groups are drawn; "
-            f"pass at most {_MAX_LEAVES}"
+            f"is too large: of a tree with {n:,} leaves only the last {_MAX_LEAVES} groups are drawn",
+            argument="n_states",
+            value=n_states,
+            remedy=f"pass at most {_MAX_LEAVES}",
         )
     groups[tree.leaves] = labels
     for step, pair in enumerate(tree.merges[: n - n_states]):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from klump.chain.wording import counted
+from klump.chain.wording import format_count
 from klump.plots.figure import PALETTE, TEXT, cost_symbol, new_figure, tidy
 from klump.search.method import EQUAL
 
@@ -36,7 +36,7 @@ def grid(found: AggregationGrid) -> Figure:
     right.set_ylabel("kept (% of $I(X_1;X_2)$)")
     right.set_ylim(0.0, 100.0)
     figure.suptitle(
-        f"{counted(found.original.n_states, 'state')}, {found.aggregations[0].method}"
+        f"{format_count(found.original.n_states, 'state')}, {found.aggregations[0].method}"
         + " (interrupted)" * found.interrupted,
         color=TEXT,
         fontsize=12,

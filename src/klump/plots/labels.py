@@ -64,9 +64,7 @@ def write_beside_dots(axes: Axes, points: Floats, words: Sequence[str], colours:
 
     Overlapping dots share a label. The layout of the figure must be computed before the call.
     """
-    figure = axes.get_figure(root=True)
-    assert figure is not None
-    to_points = 72.0 / figure.dpi
+    to_points = 72.0 / axes.figure.dpi
     places = axes.transData.transform(points) * to_points
     obstacles = _Obstacles(places, _sample_lines(axes) * to_points, axes.bbox.get_points() * to_points, [])
     for members in _group_overlapping(places):

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from klump.aggregation import Aggregation, Costs
-from klump.chain.wording import counted
+from klump.chain.wording import format_count
 from klump.errors import InvalidArgumentError
 
 
@@ -95,8 +95,8 @@ class Posterior:
 
     def __repr__(self) -> str:
         return (
-            f"Posterior({counted(self.estimate.original.n_states, 'state')} in "
-            f"{counted(self.estimate.n_states, 'group')}, {counted(self.n_samples, 'sample')}"
+            f"Posterior({format_count(self.estimate.original.n_states, 'state')} in "
+            f"{format_count(self.estimate.n_states, 'group')}, {format_count(self.n_samples, 'sample')}"
             + ", interrupted" * self.interrupted
             + ")"
         )

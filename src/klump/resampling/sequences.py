@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from klump.arguments import check_count
-from klump.chain.wording import counted
+from klump.chain.wording import format_count
 from klump.errors import InvalidArgumentError, Setting
 from klump.sources.sequences import transitions
 
@@ -64,7 +64,7 @@ class SequenceCounts:
         pieces, piece = np.unique(observed.sequence * n_blocks + block, return_inverse=True)
         if pieces.size < 2:
             raise InvalidArgumentError(
-                f"make {counted(pieces.size, 'piece')}, but a bootstrap needs several",
+                f"make {format_count(pieces.size, 'piece')}, but a bootstrap needs several",
                 argument="sequences",
                 remedy=(
                     "pass ",
@@ -93,6 +93,6 @@ class SequenceCounts:
             object.__setattr__(self, name, value)
 
     def __repr__(self) -> str:
-        pieces = counted(self.by_piece.shape[0], "piece")
-        size = f"{counted(len(self.states), 'state')}, {counted(int(self.by_piece.sum()), 'transition')}"
+        pieces = format_count(self.by_piece.shape[0], "piece")
+        size = f"{format_count(len(self.states), 'state')}, {format_count(int(self.by_piece.sum()), 'transition')}"
         return f"SequenceCounts({size} in {pieces})"

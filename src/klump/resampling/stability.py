@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from klump.aggregation import Aggregation, Costs
 from klump.aggregation.agreement import adjusted_rand_index
-from klump.chain.wording import counted, shown
+from klump.chain.wording import format_count, format_state
 from klump.errors import InvalidArgumentError
 from klump.resampling.intervals import Interval, Posterior, interval
 from klump.search.method import Labels
@@ -130,8 +130,8 @@ class Bootstrap:
 
     def __repr__(self) -> str:
         return (
-            f"Bootstrap({counted(self.estimate.original.n_states, 'state')} in "
-            f"{counted(self.estimate.n_states, 'group')}, {counted(self.n_samples, 'sample')}, "
+            f"Bootstrap({format_count(self.estimate.original.n_states, 'state')} in "
+            f"{format_count(self.estimate.n_states, 'group')}, {format_count(self.n_samples, 'sample')}, "
             f"mean agreement {self.agreement.mean():.3f}" + ", interrupted" * self.interrupted + ")"
         )
 
@@ -144,8 +144,8 @@ class Bootstrap:
             ("regret", self.regret.mean(), interval(self.regret, 0.95)),
         )
         lines = [
-            f"{counted(estimate.original.n_states, 'state')} in {counted(estimate.n_states, 'group')}, "
-            f"beta = {estimate.beta:g}, {estimate.method}; {counted(self.n_samples, 'sample')}; costs in bits",
+            f"{format_count(estimate.original.n_states, 'state')} in {format_count(estimate.n_states, 'group')}, "
+            f"beta = {estimate.beta:g}, {estimate.method}; {format_count(self.n_samples, 'sample')}; costs in bits",
             f"{'':9}  {'value':>7}  95 % between",
         ]
         lines += [
@@ -164,7 +164,7 @@ class Bootstrap:
         if not doubtful:
             return ["every state is in the same group in all samples"]
         names = self.estimate.original.states
-        unstable = ", ".join(f"{shown(names[x])} {stays[x]:.0%}" for x in doubtful)
+        unstable = ", ".join(f"{format_state(names[x])} {stays[x]:.0%}" for x in doubtful)
         return [f"{float(mass @ stays):.1%} of the mass stays in its group; least sure: {unstable}"]
 
 

@@ -191,10 +191,10 @@ def _make_a(problem: Problem, k: int, *, keep_a: bool) -> A:
     ends = np.cumsum(-(-np.minimum(np.diff(problem.out_indptr), k) // LANES))
     bounds = np.zeros((n, 2), dtype=np.int64)
     bounds[1:, 0] = ends[:-1]
-    return ListsA(bounds=bounds, blocks=_cache_aligned(int(ends[-1]), BLOCK, folder_of(problem.out_mass)))
+    return ListsA(bounds=bounds, blocks=_allocate_aligned(int(ends[-1]), BLOCK, folder_of(problem.out_mass)))
 
 
-def _cache_aligned(size: int, dtype: np.dtype[Any], folder: Path | None) -> NDArray[Any]:
+def _allocate_aligned(size: int, dtype: np.dtype[Any], folder: Path | None) -> NDArray[Any]:
     """Uninitialised array that begins at a cache line, so that no block straddles two."""
     if folder is not None:
         return rows.empty_array(size, dtype, folder)

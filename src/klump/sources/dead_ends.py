@@ -18,7 +18,7 @@ _MAX_RESTART_TRANSITIONS = 50_000_000
 def fill_dead_ends(
     weights: Any,
     states: Sequence[Hashable],
-    restart_law: NDArray[np.float64] | None,
+    restart_distribution: NDArray[np.float64] | None,
     *,
     problem: str,
     remedy: str,
@@ -31,7 +31,7 @@ def fill_dead_ends(
         Counts or weights of the transitions, dense or ``csr_array``.
     states
         Names of the states.
-    restart_law
+    restart_distribution
         Distribution over the states that a restart draws from; ``None`` if there are no restarts.
     problem
         Start of the error message, with ``{}`` for the state, e.g. ``"node {} has no outgoing edge"``.
@@ -52,7 +52,7 @@ def fill_dead_ends(
     dead = np.flatnonzero(_row_sums(weights) == 0)
     if dead.size == 0:
         return weights
-    if restart_law is None:
+    if restart_distribution is None:
         more = f" ({dead.size} such states)" if dead.size > 1 else ""
         raise InvalidArgumentError(
             f"{problem.format(repr(states[int(dead[0])]))}{more}, so its transition probabilities are unknown",
@@ -64,9 +64,9 @@ def fill_dead_ends(
         )
     if not sparse.issparse(weights):
         filled = np.array(weights, dtype=np.float64)
-        filled[dead] = restart_law
+        filled[dead] = restart_distribution
         return filled
-    support = np.flatnonzero(restart_law)
+    support = np.flatnonzero(restart_distribution)
     if dead.size * support.size > _MAX_RESTART_TRANSITIONS:
         raise InvalidArgumentError(
             f"restarting {dead.size} states without transitions at {support.size} initial states would store "
@@ -75,7 +75,7 @@ def fill_dead_ends(
         )
     jumps = sparse.coo_array(
         (
-            np.tile(restart_law[support], dead.size),
+            np.tile(restart_distribution[support], dead.size),
             (np.repeat(dead, support.size), np.tile(support, dead.size)),
         ),
         shape=weights.shape,

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from klump.errors import InvalidArgumentError
+from klump.errors import InvalidArgumentError, Setting
 
 
 def weighted_adjacency(
@@ -48,9 +48,16 @@ def weighted_adjacency(
         _networkx_edges(G, weight) if library == "networkx" else _igraph_edges(G, weight)
     )
     if not nodes:
-        raise InvalidArgumentError("the graph G has no nodes: a chain needs at least one state")
+        raise InvalidArgumentError(
+            "has no nodes: a chain needs at least one state", argument="G", remedy="add a node"
+        )
     if weight not in (None, "weight") and values and all(value is None for value in values):
-        raise InvalidArgumentError(f"weight={weight!r} is not an attribute of any edge of the graph")
+        raise InvalidArgumentError(
+            "is not an attribute of any edge of the graph",
+            argument="weight",
+            value=weight,
+            remedy=("name one, or pass ", Setting("weight", None), " to give every edge the weight 1"),
+        )
     weights = _to_weights(values, weight)
     if not G.is_directed():
         # A loop is its own reverse edge.
@@ -70,8 +77,9 @@ def _library(G: Any) -> str:
         if library in ("networkx", "igraph"):
             return library
     raise InvalidArgumentError(
-        f"G must be a graph of networkx or igraph, not {type(G).__module__}.{type(G).__qualname__}; "
-        "pass an adjacency matrix to MarkovChain.from_counts"
+        f"must be a graph of networkx or igraph, not {type(G).__module__}.{type(G).__qualname__}",
+        argument="G",
+        remedy="pass an adjacency matrix to MarkovChain.from_counts",
     )
 
 
@@ -101,4 +109,9 @@ def _to_weights(values: list[Any], weight: str | None) -> Any:
     try:
         return np.array([1.0 if value is None else float(value) for value in values], dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise InvalidArgumentError(f"the edge attribute {weight!r} must hold numbers ({error})") from error
+        raise InvalidArgumentError(
+            f"must hold numbers ({error})",
+            argument="weight",
+            value=weight,
+            remedy="name an edge attribute that does",
+        ) from error

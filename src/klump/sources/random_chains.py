@@ -67,7 +67,9 @@ def block_chain(
 
     counts = [check_count("sizes", size, most=None) for size in sizes]
     if not counts:
-        raise InvalidArgumentError("sizes is empty; give the number of states of at least one group")
+        raise InvalidArgumentError(
+            "is empty", argument="sizes", remedy="give the number of states of at least one group"
+        )
     check_number("alpha", alpha, most=1.0)
     check_number("eps", eps, most=1.0)
     rng = np.random.default_rng(random_state)
@@ -140,7 +142,12 @@ def random_chain(
         return MarkovChain(
             _decomposable(rng, n, check_count("n_blocks", n_blocks, most=None), coupling, concentration)
         )
-    raise InvalidArgumentError(f"kind={kind!r} is not one of 'dense', 'sparse', 'decomposable', 'reversible'")
+    raise InvalidArgumentError(
+        "is not known",
+        argument="kind",
+        value=kind,
+        remedy="choose 'dense', 'sparse', 'decomposable' or 'reversible'",
+    )
 
 
 def sparse_block_chain(
@@ -188,13 +195,25 @@ def sparse_block_chain(
         check_count("n_groups", n_groups, most=None),
     )
     if n_groups > n_states:
-        raise InvalidArgumentError(f"n_groups={n_groups} is more than the {n_states} states")
+        raise InvalidArgumentError(
+            f"is more than the {n_states} states",
+            argument="n_groups",
+            value=n_groups,
+            remedy=f"pass at most {n_states}",
+        )
     if check_count("degree", degree, most=None) < 2:
         raise InvalidArgumentError(
-            f"degree={degree} must be at least 2: one successor only keeps the chain irreducible"
+            "must be at least 2: one successor only keeps the chain irreducible",
+            argument="degree",
+            value=degree,
         )
     if kind not in _PLANTED_SHARE:
-        raise InvalidArgumentError(f"kind={kind!r} is not one of {', '.join(map(repr, _PLANTED_SHARE))}")
+        raise InvalidArgumentError(
+            "is not known",
+            argument="kind",
+            value=kind,
+            remedy=f"choose one of {', '.join(map(repr, _PLANTED_SHARE))}",
+        )
     rng = np.random.default_rng(random_state)
     labels = rng.permutation(np.arange(n_states) % n_groups)
     goals = (labels + 1) % n_groups if kind == "cyclic" else labels
@@ -211,10 +230,17 @@ def _decomposable(
 ) -> Array:
     """Nearly completely decomposable matrix (1 - coupling) * block diagonal + coupling * dense."""
     if n_blocks > n:
-        raise InvalidArgumentError(f"n_blocks={n_blocks} is more than the {n} states")
+        raise InvalidArgumentError(
+            f"is more than the {n} states", argument="n_blocks", value=n_blocks, remedy=f"pass at most {n}"
+        )
     check_number("coupling", coupling, most=1.0)
     if coupling == 0:
-        raise InvalidArgumentError("coupling=0 makes the chain reducible; pass a positive probability")
+        raise InvalidArgumentError(
+            "makes the chain reducible",
+            argument="coupling",
+            value=coupling,
+            remedy="pass a positive probability",
+        )
     sizes = np.bincount(np.arange(n) * n_blocks // n)
     inside = np.zeros((n, n))
     for size, first in zip(sizes.tolist(), (np.cumsum(sizes) - sizes).tolist(), strict=True):
@@ -260,7 +286,9 @@ def _random_stochastic(
         entries = rng.random((n_rows, n_cols))
     else:
         if not (np.isfinite(concentration) and concentration > 0):
-            raise InvalidArgumentError(f"concentration={concentration!r} must be a positive number, or None")
+            raise InvalidArgumentError(
+                "must be a positive number, or None", argument="concentration", value=concentration
+            )
         # Gamma(c) = Gamma(c + 1) * U ** (1 / c) in distribution. Dividing by the largest U keeps rows of small c from
         # underflow, and rounding favours no column, unlike in Generator.dirichlet.
         base = 1.0 - rng.random((n_rows, n_cols))

@@ -83,7 +83,10 @@ def transition_matrix(rates: Any, lag: float) -> Matrix:
     clock = float(exit_rates.max())
     if not math.isfinite(clock * time):
         raise InvalidArgumentError(
-            f"lag={time!r} is too large: times the largest exit rate, {clock:g}, it is infinite; take a smaller lag"
+            f"is too large: lag times the largest exit rate, {clock:g}, overflows",
+            argument="lag",
+            value=time,
+            remedy="take a smaller lag",
         )
     # frexp(x)[1] squarings halve x to below 1.
     squarings = max(0, math.frexp(clock * time / MAX_STEP)[1])
@@ -95,8 +98,11 @@ def transition_matrix(rates: Any, lag: float) -> Matrix:
         return exponential(step, squarings)
     except TooManyEntriesError:
         raise InvalidArgumentError(
-            f"lag={time!r} is too large: the sparse transition matrix of {step.shape[0]:,} states would have more than "
-            f"{MAX_ENTRIES:,} entries; take a smaller lag, or leave it out for the uniformised chain"
+            f"is too large: the sparse transition matrix of {step.shape[0]:,} states would have more than "
+            f"{MAX_ENTRIES:,} entries",
+            argument="lag",
+            value=time,
+            remedy="take a smaller lag, or leave it out for the uniformised chain",
         ) from None
 
 
@@ -107,7 +113,7 @@ def _positive_time(lag: Any) -> float:
         time = math.inf
     if not 0.0 < time < math.inf:
         raise InvalidArgumentError(
-            f"lag={lag!r} must be a positive, finite number, in the unit of time of the rates"
+            "must be a positive, finite number, in the unit of time of the rates", argument="lag", value=lag
         )
     return time
 
@@ -122,7 +128,9 @@ def _read_rates(rates: Any) -> tuple[Matrix, NDArray[np.float64]]:
         exit_rates = np.asarray(off_diagonal.sum(axis=1), dtype=np.float64).ravel()
         clock = _CLOCK_FACTOR * float(exit_rates.max())
     if not np.isfinite(clock):
-        raise InvalidArgumentError("rates has rows whose sum is too large; choose a larger unit of time")
+        raise InvalidArgumentError(
+            "has rows whose sum overflows", argument="rates", remedy="choose a larger unit of time"
+        )
     _require_consistent(diagonal, exit_rates, tolerance)
     return off_diagonal, exit_rates
 
@@ -146,8 +154,10 @@ def _require_no_underflow(off_diagonal: Matrix, scale: float, lag: float) -> Non
     smallest = float(np.min(values, initial=np.inf, where=values > 0.0))
     if smallest * scale < np.finfo(np.float64).tiny:
         raise InvalidArgumentError(
-            f"lag={lag!r}: transitions at the smallest rate, {smallest:g}, have a probability that underflows; take a "
-            "larger lag, or set rates to 0 that are 1e300 times smaller than others"
+            f"is too small: the probability of transitions at the smallest rate, {smallest:g}, underflows",
+            argument="lag",
+            value=lag,
+            remedy="take a larger lag, or set rates to 0 that are 1e300 times smaller than others",
         )
 
 
@@ -156,13 +166,17 @@ def _to_square(rates: Any) -> tuple[Matrix, float]:
     try:
         given = rates if sparse.issparse(rates) else np.asarray(rates)
     except ValueError as error:
-        raise InvalidArgumentError("rates is not a matrix: its rows differ in length") from error
+        raise InvalidArgumentError(
+            "is not a matrix: its rows differ in length",
+            argument="rates",
+            remedy="give every row one rate per state",
+        ) from error
     if given.dtype.kind not in "biuf":
         try:
             given = given.astype(np.float64, casting="safe" if given.dtype.kind == "c" else "unsafe")
         except (TypeError, ValueError) as error:
             raise InvalidArgumentError(
-                f"rates must hold real numbers, but it holds {given.dtype} values"
+                f"must hold real numbers, but it holds {given.dtype} values", argument="rates"
             ) from error
     if sparse.issparse(given):
         summed = sparse.csr_array(given, dtype=np.float64, copy=True)
@@ -171,10 +185,12 @@ def _to_square(rates: Any) -> tuple[Matrix, float]:
     else:
         matrix = np.array(given, dtype=np.float64, order="C")
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or matrix.shape[0] == 0:
-        raise InvalidArgumentError(f"rates must be a square matrix, but its shape is {tuple(matrix.shape)}")
+        raise InvalidArgumentError(
+            f"must be a square matrix, but its shape is {tuple(matrix.shape)}", argument="rates"
+        )
     if not np.isfinite(_entries(matrix)).all():
         raise InvalidArgumentError(
-            "rates has entries that are NaN or infinite; every rate must be a finite number"
+            "has entries that are NaN or infinite", argument="rates", remedy="make every rate a finite number"
         )
     single = given.dtype in (np.dtype(np.float32), np.dtype(np.float16))
     return matrix, _TOLERANCE["single" if single else "double"]
@@ -199,8 +215,10 @@ def _require_non_negative(off_diagonal: Matrix) -> None:
         row, col = int(coo.row[bad[0]]), int(coo.col[bad[0]])
         more = f" (and {bad.size - 1} more)" if bad.size > 1 else ""
         raise InvalidArgumentError(
-            f"rates has {float(coo.data[bad[0]])} at row {row}, column {col}{more}: "
-            "rates off the diagonal cannot be negative"
+            f"has {float(coo.data[bad[0]])} at row {row}, column {col}{more}: "
+            "rates off the diagonal cannot be negative",
+            argument="rates",
+            row=row,
         )
 
 
@@ -215,7 +233,9 @@ def _require_consistent(
         row = int(wrong[0])
         more = f" ({wrong.size} such rows)" if wrong.size > 1 else ""
         raise InvalidArgumentError(
-            f"rates has {diagonal[row]:.12g} on the diagonal of row {row}{more}, "
-            f"but the other rates there sum to {exit_rates[row]:.12g}: "
-            "the diagonal must be minus that sum, or all zero"
+            f"has {diagonal[row]:.12g} on the diagonal of row {row}{more}, "
+            f"but the other rates there sum to {exit_rates[row]:.12g}",
+            argument="rates",
+            row=row,
+            remedy="make the diagonal minus that sum, or all zero",
         )

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from klump.arguments import check_count
-from klump.errors import InvalidArgumentError
+from klump.errors import InvalidArgumentError, Setting
 
 # Most states of a dense count matrix: 8 MB, and dense chains are faster downstream.
 _MAX_DENSE_STATES = 1000
@@ -97,8 +97,13 @@ def _encode_sequences(
     if lengths.size == 0 or lengths.max() <= lag:
         longest = int(lengths.max()) if lengths.size else 0
         raise InvalidArgumentError(
-            f"sequences hold no transition at lag={lag}: the longest of {lengths.size} sequences has "
-            f"{longest} symbols; {'lower lag or ' if lag > 1 else ''}pass longer sequences ({_WRAP_HINT})"
+            (
+                "hold no transition at ",
+                Setting("lag", lag),
+                f": the longest of {lengths.size} sequences has {longest} symbols",
+            ),
+            argument="sequences",
+            remedy=f"{'lower lag or ' if lag > 1 else ''}pass longer sequences ({_WRAP_HINT})",
         )
     return *_encode(parts), lengths
 
@@ -107,7 +112,7 @@ def _split(sequences: Any) -> list[Any]:
     """List of sequences in the argument of the caller."""
     if isinstance(sequences, (str, bytes)):
         return [sequences]
-    given = _to_sequence(sequences, "sequences")
+    given = _to_sequence(sequences, "sequences", max_dimensions=2)
     if isinstance(given, np.ndarray):
         if given.ndim == 2:
             return list(given)
@@ -120,10 +125,11 @@ def _split(sequences: Any) -> list[Any]:
     if not all(nested):
         place = nested.index(False)
         raise InvalidArgumentError(
-            f"sequences mixes sequences with plain values ({given[place]!r} at position {place}); "
-            f"{_WRAP_HINT}"
+            f"mixes sequences with plain values ({given[place]!r} at position {place})",
+            argument="sequences",
+            remedy=_WRAP_HINT,
         )
-    return [_to_sequence(part, f"sequence {number}") for number, part in enumerate(given)]
+    return [_to_sequence(part, f"sequences[{number}]") for number, part in enumerate(given)]
 
 
 def _is_sequence(part: Any) -> bool:
@@ -132,23 +138,27 @@ def _is_sequence(part: Any) -> bool:
     return isinstance(part, Iterable)
 
 
-def _to_sequence(given: Any, what: str) -> Any:
-    """Convert an ordered iterable to a sized one: a string, list, tuple or 1-D array (2-D for all sequences)."""
+def _to_sequence(given: Any, name: str, max_dimensions: int = 1) -> Any:
+    """Convert an ordered iterable to a sized one: a string, list, tuple or array."""
     if isinstance(given, (str, bytes, list, tuple)):
         return given
     if isinstance(given, (Set, Mapping)) or not isinstance(given, Iterable):
         raise InvalidArgumentError(
-            f"{what} must be an ordered collection of symbols, such as a list, a string or an array, "
-            f"not a {type(given).__name__}"
+            f"must be an ordered collection of symbols, not a {type(given).__name__}",
+            argument=name,
+            remedy="pass a list, a string or an array",
         )
     array = (
         given if isinstance(given, np.ndarray) else given.to_numpy() if hasattr(given, "to_numpy") else None
     )
     if array is None:
         return list(given)
-    most = 2 if what == "sequences" else 1
-    if not 1 <= array.ndim <= most:
-        raise InvalidArgumentError(f"{what} has {array.ndim} dimensions; an array of symbols has one")
+    if not 1 <= array.ndim <= max_dimensions:
+        raise InvalidArgumentError(
+            f"has {array.ndim} dimensions",
+            argument=name,
+            remedy="pass an array of symbols with one dimension",
+        )
     return array
 
 
@@ -227,8 +237,9 @@ def _is_missing(symbol: Any) -> bool:
 
 def _missing_error(symbol: Any) -> InvalidArgumentError:
     return InvalidArgumentError(
-        f"sequences hold the missing value {symbol!r}; drop it, split the sequence there, "
-        "or give it a name of its own"
+        f"hold the missing value {symbol!r}",
+        argument="sequences",
+        remedy="drop it, split the sequence there, or give it a name of its own",
     )
 
 
@@ -239,8 +250,9 @@ def _unhashable_error(parts: list[Any]) -> InvalidArgumentError:
                 hash(symbol)
             except TypeError:
                 return InvalidArgumentError(
-                    f"symbol {symbol!r} at position {place} of sequence {number} is not hashable; "
-                    "use tuples or strings as symbols"
+                    f"hold the symbol {symbol!r}, at position {place} of sequence {number}, which is not hashable",
+                    argument="sequences",
+                    remedy="use tuples or strings as symbols",
                 )
     raise AssertionError("every symbol is hashable")
 
