@@ -153,7 +153,7 @@ class ExperimentProgress(Bars):
     """
 
     @contextmanager
-    def running(self, name: str) -> Iterator[None]:
+    def show_experiment(self, name: str) -> Iterator[None]:
         """Show the bar of one experiment while the block runs."""
         begin = time.perf_counter()
         self.update(name, 0, None)
@@ -179,7 +179,7 @@ class ComparisonProgress(Bars):
 
     def update(self, name: str, done: int, total: int | None, best_cost: float | None = None) -> None:
         """Report the run time of the previous method, and show the next one, ``name``."""
-        self._close()
+        self._report_run_time()
         self._running = name, time.perf_counter()
         self._advance("comparing", completed=done, total=total, method=name)
 
@@ -189,9 +189,9 @@ class ComparisonProgress(Bars):
         return (*_bar(), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("{task.fields[method]}"))
 
     def _conclude(self, seconds: float) -> None:
-        self._close()
+        self._report_run_time()
 
-    def _close(self) -> None:
+    def _report_run_time(self) -> None:
         if self._running is None or self._is_terminal():
             return
         name, begin = self._running
@@ -229,7 +229,7 @@ def _bar() -> tuple[Any, ...]:
 @contextmanager
 def search_progress(*, quiet: bool) -> Iterator[SearchProgress]:
     """Show the progress of a search, and announce the compilation of kernels."""
-    with SearchProgress(quiet=quiet) as progress, compilation_announced(progress):
+    with SearchProgress(quiet=quiet) as progress, announce_compilation(progress):
         yield progress
 
 
@@ -239,12 +239,12 @@ def comparison_progress(*, quiet: bool) -> Iterator[ComparisonProgress]:
     from rich.console import Console
 
     console = Console(file=sys.stderr, markup=False, highlight=False)
-    with ComparisonProgress(quiet=quiet, console=console) as progress, compilation_announced(progress):
+    with ComparisonProgress(quiet=quiet, console=console) as progress, announce_compilation(progress):
         yield progress
 
 
 @contextmanager
-def compilation_announced(progress: Bars) -> Iterator[None]:
+def announce_compilation(progress: Bars) -> Iterator[None]:
     """Announce the first compilation of a kernel in the block; loading from numba's cache is not announced."""
     events: Any = import_module("numba.core.event")
 

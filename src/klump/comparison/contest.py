@@ -174,8 +174,8 @@ def _own(name: str) -> Contestant:
         return replace(build_answer(own, run_method(own, name), name), gamma=task.gamma)
 
     def search(task: Task, watch: Stopwatch) -> Aggregation:
-        _rehearse(ask, task)
-        with watch.running():
+        _warm_up(ask, task)
+        with watch.measure():
             return ask(task)
 
     return Contestant(name, "klump", "klump", __version__, search)
@@ -188,8 +188,8 @@ def _outside(name: str, tool: Tool) -> Contestant:
         # Two blocks, because importing or running the tool may reset the warning filters.
         with _silence():
             module = tool.load(task)
-            _rehearse(partial(tool.labels, module), task)
-        with _silence(), watch.running():
+            _warm_up(partial(tool.labels, module), task)
+        with _silence(), watch.measure():
             labels = tool.labels(module, task)
         mapping = from_labels(labels, int(labels.max()) + 1)
         mapping = from_labels(rank_by_mass(task.chain, mapping)[labels], mapping.n_groups)
@@ -207,8 +207,8 @@ def _outside(name: str, tool: Tool) -> Contestant:
     return Contestant(name, "outside", tool.package, version, search)
 
 
-def _rehearse(ask: Callable[[Task], Any], task: Task) -> None:
-    """Warm-up: run a method on a small chain, so that its run time includes no imports and no compilation."""
+def _warm_up(ask: Callable[[Task], Any], task: Task) -> None:
+    """Run a method on a small chain, so that its run time includes no imports and no compilation."""
     try:
         answer = ask(replace(task, chain=_small_chain(sparse=task.chain.is_sparse), n_groups=3, n_init=2))
     except (Exception, SystemExit):  # the timed run reports the failure
@@ -259,7 +259,7 @@ class Stopwatch:
         self.seconds = 0.0
 
     @contextmanager
-    def running(self) -> Iterator[None]:
+    def measure(self) -> Iterator[None]:
         """Measure the time of the block."""
         event: Any = import_module("numba.core.event")
         with event.install_listener("numba:compile", event.TimingListener()) as compiling:
