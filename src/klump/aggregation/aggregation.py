@@ -21,10 +21,10 @@ from klump.aggregation.lifting import LIFTINGS
 from klump.aggregation.lumpable import is_lumpable
 from klump.aggregation.mapping import Mapping, as_mapping, from_labels
 from klump.aggregation.notes import Note, notes_on
-from klump.arguments import check_beta, check_gamma, check_seed
+from klump.arguments import DEFAULT_SEED, check_beta, check_gamma
 from klump.chain import ChainLike, MarkovChain, as_chain
 from klump.chain.wording import counted, shown
-from klump.errors import InvalidArgumentError
+from klump.errors import UNSET, InvalidArgumentError
 from klump.guarantees import (
     Bisimulation,
     Guarantees,
@@ -92,6 +92,11 @@ class Aggregation:
         chain = as_chain(chain)
         mapping = as_mapping(labels_or_mapping, chain.n_states)
         return cls(chain, mapping, check_beta(beta), gamma=check_gamma(gamma))
+
+    @property
+    def seed(self) -> int | None:
+        """Another name of :attr:`random_state`."""
+        return self.random_state
 
     @property
     def n_states(self) -> int:
@@ -233,8 +238,10 @@ class Aggregation:
         n_replicas: int | None = None,
         n_steps: int | None = None,
         burn_in: int | None = None,
-        random_state: Any = 0,
+        random_state: Any = DEFAULT_SEED,
         progress: Callable[[int, int], None] | None = None,
+        *,
+        seed: Any = UNSET,
     ) -> MonteCarlo:
         """Estimate the entropy rate of the groups by simulation, where :attr:`guarantees` leaves a gap.
 
@@ -250,10 +257,11 @@ class Aggregation:
             Seed.
         progress
             Called with the number of finished and of planned steps.
+        seed
+            Another name of ``random_state``, as on the command line; pass one of them.
         """
-        seed = check_seed(random_state)
         return estimate_entropy_rate(
-            self.original, self.map.weights, n_replicas, n_steps, burn_in, seed, progress
+            self.original, self.map.weights, n_replicas, n_steps, burn_in, random_state, progress, seed=seed
         )
 
     @property

@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from klump.aggregation.aggregation import Aggregation
 from klump.aggregation.many import check_method_with_number, run_on_one_worker
 from klump.aggregation.question import Options, build_answer
-from klump.arguments import check_beta, check_betas, check_groups, check_progress
+from klump.arguments import DEFAULT_SEED, check_beta, check_betas, check_groups, check_progress
 from klump.chain import ChainLike, MarkovChain, as_chain
 from klump.chain.wording import counted
-from klump.errors import InvalidArgumentError
+from klump.errors import UNSET, InvalidArgumentError
 from klump.search.method import Found, Task
 
 if TYPE_CHECKING:
@@ -200,9 +200,10 @@ def grid(
     betas: Iterable[float] = (0.5,),
     method: str = "auto",
     n_init: int = 20,
-    random_state: Any = 0,
+    random_state: Any = DEFAULT_SEED,
     n_jobs: int | None = None,
     *,
+    seed: Any = UNSET,
     gamma: float = 0.0,
     step: float = 0.1,
     max_sweeps: int = 100,
@@ -222,7 +223,7 @@ def grid(
         The numbers of groups; 2 to 10 if left out, at most the number of states.
     betas
         The values of beta.
-    method, n_init, random_state, gamma, step, max_sweeps
+    method, n_init, random_state, seed, gamma, step, max_sweeps
         As in :func:`klump.aggregate`, for every cell.
     n_jobs
         Cells that are searched in parallel, as in joblib: threads unless ``joblib.parallel_config`` selects another
@@ -248,7 +249,7 @@ def grid(
     wanted = tuple(dict.fromkeys(check_betas(betas)))
     numbers = _check_group_counts(n_states, chain.n_states)
     check_progress(progress, "done, total")
-    options = Options(n_init, random_state, n_jobs, step=step, max_sweeps=max_sweeps, gamma=gamma)
+    options = Options(n_init, random_state, n_jobs, step=step, max_sweeps=max_sweeps, gamma=gamma, seed=seed)
     task = options.task(chain, numbers[0], wanted[0], method)
     # Properties that every cell needs are computed once, and pickled with the chain.
     _ = chain.stationary_distribution, chain.redundancy_rate

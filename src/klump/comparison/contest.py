@@ -19,11 +19,11 @@ from klump.aggregation import Aggregation
 from klump.aggregation.mapping import from_labels
 from klump.aggregation.numbering import rank_by_mass
 from klump.aggregation.question import Options, build_answer, run_method, versions
-from klump.arguments import check_beta
+from klump.arguments import DEFAULT_SEED, check_beta
 from klump.chain import ChainLike, MarkovChain, as_chain
 from klump.comparison.comparison import Comparison, Row
 from klump.comparison.outside import OUTSIDE, Tool
-from klump.errors import InvalidArgumentError, KlumpError
+from klump.errors import UNSET, InvalidArgumentError, KlumpError
 from klump.search.method import Task
 from klump.search.registry import METHODS, names_of
 from klump.sources.random_chains import block_chain
@@ -38,11 +38,12 @@ def compare(
     methods: Iterable[str] | None = None,
     outside: bool | Iterable[str] = True,
     n_init: int = 20,
-    random_state: Any = 0,
+    random_state: Any = DEFAULT_SEED,
     n_jobs: int | None = None,
     progress: Progress | None = None,
     *,
     gamma: float = 0.0,
+    seed: Any = UNSET,
 ) -> Comparison:
     """Run every method on the same chain and compare the maps by the same costs.
 
@@ -73,6 +74,8 @@ def compare(
     gamma
         Weight of generated information in the cost, as in :func:`klump.aggregate`. Methods that do not minimise the
         cost run without gamma; the cost that ranks the rows includes it.
+    seed
+        Another name of ``random_state``, as on the command line; pass one of them.
 
     Returns
     -------
@@ -88,7 +91,7 @@ def compare(
     (['klump', 'outside'], True)
     """
     chain = as_chain(chain)
-    options = Options(n_init, random_state, n_jobs, gamma=gamma)
+    options = Options(n_init, random_state, n_jobs, gamma=gamma, seed=seed)
     task = options.task(chain, n_states, check_beta(beta), "auto")
     own = _select("methods", methods, METHODS, names_of(lambda method: not method.finds_number))
     tools = _select("outside", None if outside is True else outside or (), OUTSIDE, list(OUTSIDE))

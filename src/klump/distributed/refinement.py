@@ -13,13 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from klump.aggregation.mapping import as_mapping
-from klump.arguments import check_beta, check_count, check_seed
+from klump.arguments import DEFAULT_SEED, check_beta, check_count, check_seed
 from klump.chain import as_chain
 from klump.distributed import blocks, steps
 from klump.distributed.engine import DaskEngine, Engine, SerialEngine
 from klump.distributed.kernels.tables import Groups, Ints, Shorts
 from klump.distributed.steps import Moves, Proposals
-from klump.errors import InvalidArgumentError
+from klump.errors import UNSET, InvalidArgumentError
 from klump.files import read_chain
 from klump.search.descent import TOLERANCE
 
@@ -64,7 +64,8 @@ def refine(
     labels: Any,
     *,
     beta: float = 0.5,
-    random_state: Any = 0,
+    random_state: Any = DEFAULT_SEED,
+    seed: Any = UNSET,
     client: Any = None,
     n_blocks: int = 8,
     max_steps: int = 1000,
@@ -84,6 +85,8 @@ def refine(
         may be on other machines.
     random_state
         Seed of the random candidate sets of moves.
+    seed
+        Another name of ``random_state``, as on the command line; pass one of them.
     client
         A ``dask.distributed.Client``; without one, the same steps run in this process.
     n_blocks
@@ -129,7 +132,7 @@ def refine(
         raise InvalidArgumentError("labels must be a deterministic map: pass one group per state")
     bounds = transitions.bounds(check_count("n_blocks", n_blocks, most=None))
     handles = _distribute_blocks(engine, transitions, folder, bounds)
-    search = _BlockSearch(engine, handles, mapping.labels, mapping.n_groups, check_seed(random_state))
+    search = _BlockSearch(engine, handles, mapping.labels, mapping.n_groups, check_seed(random_state, seed))
     return search.run(check_count("max_steps", max_steps, most=None), progress)
 
 

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
 from klump import information
-from klump.arguments import check_count
+from klump.arguments import DEFAULT_SEED, check_count, check_seed
 from klump.chain import MarkovChain
+from klump.errors import UNSET
 from klump.parallel import one_thread
 
 Array = NDArray[np.float64]
@@ -53,8 +55,10 @@ def estimate_entropy_rate(
     n_replicas: int | None = None,
     n_steps: int | None = None,
     burn_in: int | None = None,
-    random_state: int = 0,
+    random_state: Any = DEFAULT_SEED,
     progress: Progress | None = None,
+    *,
+    seed: Any = UNSET,
 ) -> MonteCarlo:
     """Estimate the entropy rate of the hidden Markov process of a chain and a map W.
 
@@ -85,6 +89,8 @@ def estimate_entropy_rate(
         Seed.
     progress
         Called with the number of finished and of planned steps.
+    seed
+        Another name of ``random_state``, as on the command line; pass one of them.
 
     Examples
     --------
@@ -101,7 +107,7 @@ def estimate_entropy_rate(
         if burn_in is None
         else check_count("burn_in", burn_in, least=0, most=None)
     )
-    rng = np.random.default_rng(random_state)
+    rng = np.random.default_rng(check_seed(random_state, seed))
     transposed = sparse.csr_array(chain.transition_matrix.T) if chain.is_sparse else chain.transition_matrix.T
     by_group, by_state = sparse.csc_array(weights), sparse.csr_array(weights.T)
     filters, weight = _initial_filters(chain.stationary_distribution, replicas, rng)

@@ -13,9 +13,9 @@ from klump.aggregation import Aggregation, Costs
 from klump.aggregation.many import check_method_with_number, run_on_one_worker
 from klump.aggregation.mapping import Mapping, as_mapping
 from klump.aggregation.question import Options, build_answer, run_method
-from klump.arguments import check_beta, check_count, check_progress, check_seed
+from klump.arguments import DEFAULT_SEED, check_beta, check_count, check_progress, check_seed
 from klump.chain import MarkovChain
-from klump.errors import InvalidArgumentError, Setting
+from klump.errors import UNSET, InvalidArgumentError, Setting
 from klump.parallel import one_thread
 from klump.resampling.draws import Draws, estimate_chain
 from klump.resampling.intervals import Posterior
@@ -35,8 +35,9 @@ def posterior(
     prior: float = 0.0,
     states: Iterable[Hashable] | None = None,
     restrict: Literal["largest"] | None = None,
-    random_state: Any = 0,
+    random_state: Any = DEFAULT_SEED,
     n_jobs: int | None = None,
+    seed: Any = UNSET,
     progress: Callable[[int, int], None] | None = None,
 ) -> Posterior:
     """Posterior distribution of the aggregated chain of given groups, if the chain was estimated from counts.
@@ -69,6 +70,8 @@ def posterior(
         Seed. The same seed gives the same samples, whatever ``n_jobs`` and the joblib backend are.
     n_jobs
         Samples that are computed in parallel, as in joblib.
+    seed
+        Another name of ``random_state``, as on the command line; pass one of them.
     progress
         Called with the number of finished and of planned samples.
 
@@ -84,7 +87,7 @@ def posterior(
     >>> bool((upper[0] - lower[0] < 0.1).all())
     True
     """
-    seed = check_seed(random_state)
+    seed = check_seed(random_state, seed)
     chain, draws = estimate_chain(counts, states, prior, restrict, seed)
     mapping = as_mapping(labels_or_mapping, chain.n_states)
     estimate = Aggregation(chain, mapping, check_beta(beta), random_state=seed)
@@ -105,8 +108,9 @@ def bootstrap(
     prior: float = 0.0,
     states: Iterable[Hashable] | None = None,
     restrict: Literal["largest"] | None = None,
-    random_state: Any = 0,
+    random_state: Any = DEFAULT_SEED,
     n_jobs: int | None = None,
+    seed: Any = UNSET,
     progress: Callable[[int, int], None] | None = None,
 ) -> Bootstrap:
     """Bayesian bootstrap of an aggregation, its groups included, if the chain was estimated from counts.
@@ -130,6 +134,8 @@ def bootstrap(
     n_jobs
         Samples that are searched in parallel, as in joblib: threads unless ``joblib.parallel_config`` selects another
         backend. Each sample takes one worker.
+    seed
+        Another name of ``random_state``, as on the command line; pass one of them.
     progress
         Called with the number of finished and of planned samples.
 
@@ -145,7 +151,7 @@ def bootstrap(
     Bootstrap(3 states in 2 groups, 20 samples, mean agreement 1.000)
     """
     check_method_with_number(method)
-    options = Options(n_init, check_seed(random_state), n_jobs, gamma=gamma)
+    options = Options(n_init, check_seed(random_state, seed), n_jobs, gamma=gamma)
     chain, draws = estimate_chain(counts, states, prior, restrict, options.random_state)
     task = options.task(chain, n_states, check_beta(beta), method)
     _check_sampling(n_samples, task.n_groups, progress)
