@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import math
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
 
 from klump.errors import UNSET, InvalidArgumentError, Setting
+
+# Callback of long computations, progress(done, total, best_cost): steps done and planned, and the lowest cost so far in
+# bits, NaN where none is known.
+Progress = Callable[[int, int, float], None]
 
 # Default upper limit of counts; a search with more restarts or sweeps would not end.
 _MAX_COUNT = 1_000_000
@@ -175,9 +180,46 @@ def check_step(step: Any) -> float:
     return check_number("step", step, _MIN_STEP, 1.0)
 
 
-def check_progress(progress: Any, arguments: str) -> None:
-    """Raise unless ``progress`` is callable or None."""
-    if progress is not None and not callable(progress):
+def check_progress(progress: Any) -> Progress | None:
+    """Return the callback in a :class:`Reporter`, or None."""
+    if progress is None:
+        return None
+    if not callable(progress):
         raise InvalidArgumentError(
-            f"must be a function of ({arguments})", argument="progress", value=progress
+            "must be a function of (done, total, best_cost)",
+            argument="progress",
+            value=progress,
+            remedy="pass such a function, or leave it out",
         )
+    return Reporter(progress)
+
+
+class Reporter:
+    """A progress callback whose steps never decrease, and whose best cost never increases and is NaN while unknown.
+
+    Examples
+    --------
+    >>> report = Reporter(print)
+    >>> report(1, 2, np.inf)
+    1 2 nan
+    >>> report(2, 2, 0.5)
+    2 2 0.5
+    >>> report(1, 3, 0.7)  # a second phase that counts its own steps
+    3 5 0.5
+    """
+
+    def __init__(self, progress: Progress) -> None:
+        self._progress = progress
+        self._done = 0
+        # Steps done before the present phase.
+        self._before = 0
+        self._best_cost = math.nan
+
+    def __call__(self, done: int, total: int, best_cost: float) -> None:
+        """Call the callback."""
+        if self._before + done < self._done:
+            self._before = self._done
+        self._done = self._before + int(done)
+        if np.isfinite(best_cost):
+            self._best_cost = float(np.fmin(self._best_cost, best_cost))
+        self._progress(self._done, self._before + int(total), self._best_cost)

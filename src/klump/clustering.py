@@ -11,11 +11,10 @@ from numpy.typing import NDArray
 from klump import information
 from klump.aggregation.aggregation import Aggregation
 from klump.aggregation.question import aggregate
-from klump.arguments import DEFAULT_SEED, check_groups, is_integer
+from klump.arguments import DEFAULT_SEED, Progress, check_groups, is_integer
 from klump.chain import ChainLike, MarkovChain, as_chain
 from klump.chain.powers import MAX_DENSE_STATES, product
 from klump.errors import UNSET, InvalidArgumentError, Setting
-from klump.search.method import Progress
 
 if TYPE_CHECKING:
     from os import PathLike

@@ -18,6 +18,7 @@ from klump.aggregation.numbering import number_along_path, rank_by_mass
 from klump.aggregation.path import AggregationPath
 from klump.arguments import (
     DEFAULT_SEED,
+    Progress,
     check_beta,
     check_betas,
     check_count,
@@ -34,7 +35,7 @@ from klump.chain.wording import counted
 from klump.errors import UNSET, InvalidArgumentError, Setting
 from klump.parallel import one_thread
 from klump.search.annealing import annealing_path, schedule
-from klump.search.method import Found, Labels, Progress, Task
+from klump.search.method import Found, Labels, Task
 from klump.search.registry import METHODS, names_of
 
 # Default tolerance of method="exact": largest difference between probabilities that count as equal.
@@ -103,7 +104,9 @@ def aggregate(
         Largest difference between transition probabilities to a group that ``"exact"`` takes as equal; 1e-10 if left
         out, at least 1e-11. Only for ``"exact"``.
     progress
-        Called with the number of finished and of planned steps and the best cost so far.
+        Called with ``(done, total, best_cost)``: the number of finished and of planned steps, and the lowest cost so
+        far in bits, NaN while there is none. On the largest chains ``total`` may grow during the search, and the last
+        call may have done < total.
 
     Returns
     -------
@@ -203,7 +206,8 @@ def beta_path(
     The parameters are those of :func:`aggregate`; ``betas`` are sorted downwards and default to the schedule of
     Algorithm 2: 1, 1 - ``step``, 1 - 2 ``step``, ..., 0. Between betas that are given the run also stops at these. If
     all betas are among them, each answer is the one that ``method="annealing"`` finds for that beta. Groups keep their
-    numbers along the path; with ``allow_empty``, groups that become empty have the highest ones.
+    numbers along the path; with ``allow_empty``, groups that become empty have the highest ones. The best cost that
+    ``progress`` gets is the one at the smallest beta, NaN before the last step.
 
     Examples
     --------
@@ -266,7 +270,6 @@ class Options:
                 value=self.gamma,
                 remedy=f"leave it out, or choose one of {', '.join(names_of(lambda method: method.by_cost))}",
             )
-        check_progress(self.progress, "done, total, best cost")
         return Task(
             chain,
             n_groups,
@@ -280,7 +283,7 @@ class Options:
             allow_empty=self.allow_empty,
             tolerance=check_number("tolerance", self.tolerance, most=1.0),
             gamma=gamma,
-            progress=self.progress,
+            progress=check_progress(self.progress),
         )
 
 

@@ -86,7 +86,7 @@ def command(names: list[str], trials: int | None, seed: int, jobs: int, output: 
         output.mkdir(parents=True, exist_ok=True)
     with _handle_ctrl_c(output):
         with ExperimentProgress(quiet=quiet) as bars, announce_compilation(bars):
-            settings = Settings(trials, seed, jobs, output / "pieces", bars.update)
+            settings = Settings(trials, seed, jobs, output / "pieces", bars.callback)
             results = _run(names, settings, bars)
         with _report_os_errors(output):
             (output / "summary.json").write_text(_summary(results, settings), encoding="utf-8")

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from klump.aggregation.mapping import as_mapping
-from klump.arguments import DEFAULT_SEED, check_beta, check_count, check_seed
+from klump.arguments import DEFAULT_SEED, Progress, check_beta, check_count, check_progress, check_seed
 from klump.chain import as_chain
 from klump.distributed import blocks, steps
 from klump.distributed.engine import DaskEngine, Engine, SerialEngine
@@ -22,8 +22,6 @@ from klump.distributed.steps import Moves, Proposals
 from klump.errors import UNSET, InvalidArgumentError
 from klump.files import read_chain
 from klump.search.descent import TOLERANCE
-
-Progress = Callable[[int, int, float], None]
 
 # Nested candidate sets per step: all proposed moves, a random half, a quarter, ..., 1/32. Random halves need half as
 # many steps as halves of the largest gains, and reach a lower cost.
@@ -94,7 +92,8 @@ def refine(
     max_steps
         Largest number of steps.
     progress
-        Called with the number of steps done, ``max_steps`` and the cost.
+        Called with ``(done, total, best_cost)``: the number of steps done, ``max_steps``, and the cost in bits; the
+        last call has done < total if the search ends at a local optimum.
 
     Returns
     -------
@@ -122,6 +121,7 @@ def refine(
         )
     if client is not None and not hasattr(client, "submit"):
         raise InvalidArgumentError(f"client={client!r} is not a Dask client; pass a dask.distributed.Client")
+    report = check_progress(progress)
     engine: Engine = SerialEngine() if client is None else DaskEngine(client)
     folder = Path(chain) if isinstance(chain, str | PathLike) else None
     transitions = blocks.from_chain(as_chain(chain)) if folder is None else blocks.from_folder(folder)
@@ -133,7 +133,7 @@ def refine(
     bounds = transitions.bounds(check_count("n_blocks", n_blocks, most=None))
     handles = _distribute_blocks(engine, transitions, folder, bounds)
     search = _BlockSearch(engine, handles, mapping.labels, mapping.n_groups, check_seed(random_state, seed))
-    return search.run(check_count("max_steps", max_steps, most=None), progress)
+    return search.run(check_count("max_steps", max_steps, most=None), report)
 
 
 def _distribute_blocks(
@@ -166,7 +166,7 @@ class _BlockSearch:
         self.local_labels = [self.engine.call(steps.local_labels, block, labels) for block in self.blocks]
         self.sent_moves, self.n_updates = 0, 0
 
-    def run(self, max_steps: int, progress: Progress | None) -> Refinement:
+    def run(self, max_steps: int, report: Progress | None) -> Refinement:
         """Run steps until none lowers the cost."""
         trace, moves, settled, interrupted = [self.cost], list[int](), False, False
         try:
@@ -177,8 +177,8 @@ class _BlockSearch:
                     break
                 moves.append(count)
                 trace.append(self.cost)
-                if progress is not None:
-                    progress(len(moves), max_steps, self.cost + self.constant)
+                if report is not None:
+                    report(len(moves), max_steps, self.cost + self.constant)
         except KeyboardInterrupt:
             interrupted = True
         costs = tuple(float(cost + self.constant) for cost in trace)

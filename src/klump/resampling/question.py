@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable
+import math
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
 
@@ -13,7 +14,7 @@ from klump.aggregation import Aggregation, Costs
 from klump.aggregation.many import check_method_with_number, run_on_one_worker
 from klump.aggregation.mapping import Mapping, as_mapping
 from klump.aggregation.question import Options, build_answer, run_method
-from klump.arguments import DEFAULT_SEED, check_beta, check_count, check_progress, check_seed
+from klump.arguments import DEFAULT_SEED, Progress, check_beta, check_count, check_progress, check_seed
 from klump.chain import MarkovChain
 from klump.errors import UNSET, InvalidArgumentError, Setting
 from klump.parallel import one_thread
@@ -38,7 +39,7 @@ def posterior(
     random_state: Any = DEFAULT_SEED,
     n_jobs: int | None = None,
     seed: Any = UNSET,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Progress | None = None,
 ) -> Posterior:
     """Posterior distribution of the aggregated chain of given groups, if the chain was estimated from counts.
 
@@ -73,7 +74,8 @@ def posterior(
     seed
         Another name of ``random_state``, as on the command line; pass one of them.
     progress
-        Called with the number of finished and of planned samples.
+        Called with ``(done, total, best_cost)``: the number of finished and of planned samples, and NaN, as the costs
+        of different samples are not comparable.
 
     Returns
     -------
@@ -111,7 +113,7 @@ def bootstrap(
     random_state: Any = DEFAULT_SEED,
     n_jobs: int | None = None,
     seed: Any = UNSET,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Progress | None = None,
 ) -> Bootstrap:
     """Bayesian bootstrap of an aggregation, its groups included, if the chain was estimated from counts.
 
@@ -137,7 +139,8 @@ def bootstrap(
     seed
         Another name of ``random_state``, as on the command line; pass one of them.
     progress
-        Called with the number of finished and of planned samples.
+        Called with ``(done, total, best_cost)``: the number of finished and of planned samples, and NaN, as the costs
+        of different samples are not comparable.
 
     Returns
     -------
@@ -154,7 +157,8 @@ def bootstrap(
     options = Options(n_init, check_seed(random_state, seed), n_jobs, gamma=gamma)
     chain, draws = estimate_chain(counts, states, prior, restrict, options.random_state)
     task = options.task(chain, n_states, check_beta(beta), method)
-    _check_sampling(n_samples, task.n_groups, progress)
+    _check_n_samples(n_samples, task.n_groups)
+    check_progress(progress)
     estimate = build_answer(task, run_method(task, method), method)
     if estimate.interrupted:  # by Ctrl-C: the samples do not run
         raise KeyboardInterrupt
@@ -224,10 +228,10 @@ def _compute_sample(plan: _SamplePlan, number: int) -> _ChainSample:
 
 
 def _compute_samples(
-    task: Task, plan: _SamplePlan, n_samples: Any, progress: Callable[[int, int], None] | None
+    task: Task, plan: _SamplePlan, n_samples: Any, progress: Progress | None
 ) -> list[_ChainSample]:
     """Compute all samples; Ctrl-C returns the finished ones, unless there are none."""
-    n_samples = _check_sampling(n_samples, task.n_groups, progress)
+    n_samples, report = _check_n_samples(n_samples, task.n_groups), check_progress(progress)
     ready: list[_ChainSample] = []
     calls = ((plan, number) for number in range(n_samples))
     try:
@@ -238,8 +242,8 @@ def _compute_samples(
                 if sample.interrupted:
                     raise KeyboardInterrupt
                 ready.append(sample)
-                if progress is not None:
-                    progress(len(ready), n_samples)
+                if report is not None:
+                    report(len(ready), n_samples, math.nan)
     except KeyboardInterrupt:
         if not ready:
             raise
@@ -257,7 +261,7 @@ def _posterior(estimate: Aggregation, samples: list[_ChainSample], seed: int, n_
     )
 
 
-def _check_sampling(n_samples: Any, n_groups: int, progress: Any) -> int:
+def _check_n_samples(n_samples: Any, n_groups: int) -> int:
     number = check_count("n_samples", n_samples)
     if number * n_groups**2 > _MAX_STORED_ENTRIES:
         raise InvalidArgumentError(
@@ -270,5 +274,4 @@ def _check_sampling(n_samples: Any, n_groups: int, progress: Any) -> int:
                 " or less, or use fewer groups",
             ),
         )
-    check_progress(progress, "done, total")
     return number

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from klump import information
+from klump.arguments import Progress
 from klump.chain import MarkovChain
 from klump.parallel import run_all
 from klump.parallel.cluster import FutureCache
@@ -20,7 +21,6 @@ from klump.search.objective import Objective
 from klump.search.problem import make_problem
 
 Labels = NDArray[np.int32]
-Progress = Callable[[int, int, float], None]
 
 # Tolerance, in bits, within which two costs are equal: far above the rounding error of one partition's cost (about
 # 1e-15, depending on the order of summation), far below any difference between partitions that matters.
