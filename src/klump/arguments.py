@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import math
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
 
-from klump.errors import InvalidArgumentError
+from klump.errors import UNSET, InvalidArgumentError, Setting
+
+# Callback of long computations, progress(done, total, best_cost): steps done and planned, and the lowest cost so far in
+# bits, NaN where none is known.
+Progress = Callable[[int, int, float], None]
 
 # Default upper limit of counts; a search with more restarts or sweeps would not end.
 _MAX_COUNT = 1_000_000
@@ -15,6 +20,13 @@ _MAX_COUNT = 1_000_000
 _MAX_GAMMA = 1e6
 # Smallest step of beta in annealing: 10,000 descents from 1 to 0.
 _MIN_STEP = 1e-4
+
+
+class _DefaultSeed(int):
+    """A default of ``random_state`` that differs by identity from the same number passed by the user."""
+
+
+DEFAULT_SEED = _DefaultSeed(0)
 
 
 def is_integer(value: Any) -> bool:
@@ -110,18 +122,45 @@ def check_groups(value: Any, most: int, of_what: str, name: str = "n_states") ->
     return int(value)
 
 
-def check_seed(random_state: Any) -> int:
-    """Return an integer seed, from a seed, a generator or None."""
-    if random_state is None:
+def choose_seed(random_state: Any, seed: Any = UNSET) -> Any:
+    """Return ``seed`` if it is given, else ``random_state``: two names of one argument.
+
+    >>> choose_seed(DEFAULT_SEED), choose_seed(3), choose_seed(DEFAULT_SEED, 3), choose_seed(3, seed=3)
+    (0, 3, 3, 3)
+    >>> choose_seed(0, seed=3)
+    Traceback (most recent call last):
+    ...
+    klump.errors.InvalidArgumentError: random_state=0 and seed=3 differ, but name the same argument; pass one of them
+    """
+    if seed is UNSET:
+        return random_state
+    are_equal = is_integer(random_state) and is_integer(seed) and random_state == seed
+    if random_state is not DEFAULT_SEED and random_state is not seed and not are_equal:
+        raise InvalidArgumentError(
+            ("and ", Setting("seed", seed), " differ, but name the same argument"),
+            argument="random_state",
+            value=random_state,
+            remedy="pass one of them",
+        )
+    return seed
+
+
+def check_seed(random_state: Any, seed: Any = UNSET) -> int:
+    """Return an integer seed, from a seed, a generator or None, by either of its names."""
+    value = choose_seed(random_state, seed)
+    if value is None:
         return int(np.random.SeedSequence().generate_state(1)[0])
-    if is_integer(random_state) and random_state >= 0:
-        return int(random_state)
-    if isinstance(random_state, np.random.Generator):
-        return int(random_state.integers(2**32))
-    if isinstance(random_state, np.random.RandomState):
-        return int(random_state.randint(2**31))
+    if is_integer(value) and value >= 0:
+        return int(value)
+    if isinstance(value, np.random.Generator):
+        return int(value.integers(2**32))
+    if isinstance(value, np.random.RandomState):
+        return int(value.randint(2**31))
     raise InvalidArgumentError(
-        "is not a seed", argument="random_state", value=random_state, remedy="pass a whole number, 0 or more"
+        "is not a seed",
+        argument="random_state" if seed is UNSET else "seed",
+        value=value,
+        remedy="pass a whole number, 0 or more",
     )
 
 
@@ -141,9 +180,46 @@ def check_step(step: Any) -> float:
     return check_number("step", step, _MIN_STEP, 1.0)
 
 
-def check_progress(progress: Any, arguments: str) -> None:
-    """Raise unless ``progress`` is callable or None."""
-    if progress is not None and not callable(progress):
+def check_progress(progress: Any) -> Progress | None:
+    """Return the callback in a :class:`Reporter`, or None."""
+    if progress is None:
+        return None
+    if not callable(progress):
         raise InvalidArgumentError(
-            f"must be a function of ({arguments})", argument="progress", value=progress
+            "must be a function of (done, total, best_cost)",
+            argument="progress",
+            value=progress,
+            remedy="pass such a function, or leave it out",
         )
+    return Reporter(progress)
+
+
+class Reporter:
+    """A progress callback whose steps never decrease, and whose best cost never increases and is NaN while unknown.
+
+    Examples
+    --------
+    >>> report = Reporter(print)
+    >>> report(1, 2, np.inf)
+    1 2 nan
+    >>> report(2, 2, 0.5)
+    2 2 0.5
+    >>> report(1, 3, 0.7)  # a second phase that counts its own steps
+    3 5 0.5
+    """
+
+    def __init__(self, progress: Progress) -> None:
+        self._progress = progress
+        self._done = 0
+        # Steps done before the present phase.
+        self._before = 0
+        self._best_cost = math.nan
+
+    def __call__(self, done: int, total: int, best_cost: float) -> None:
+        """Call the callback."""
+        if self._before + done < self._done:
+            self._before = self._done
+        self._done = self._before + int(done)
+        if np.isfinite(best_cost):
+            self._best_cost = float(np.fmin(self._best_cost, best_cost))
+        self._progress(self._done, self._before + int(total), self._best_cost)

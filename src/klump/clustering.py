@@ -11,11 +11,10 @@ from numpy.typing import NDArray
 from klump import information
 from klump.aggregation.aggregation import Aggregation
 from klump.aggregation.question import aggregate
-from klump.arguments import check_groups, is_integer
+from klump.arguments import DEFAULT_SEED, Progress, check_groups, is_integer
 from klump.chain import ChainLike, MarkovChain, as_chain
 from klump.chain.powers import MAX_DENSE_STATES, product
-from klump.errors import InvalidArgumentError, Setting
-from klump.search.method import Progress
+from klump.errors import UNSET, InvalidArgumentError, Setting
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -77,8 +76,9 @@ def cluster(
     relaxation: int | Literal["plateau"] | None = None,
     method: str = "auto",
     n_init: int = 20,
-    random_state: Any = 0,
+    random_state: Any = DEFAULT_SEED,
     n_jobs: int | None = None,
+    seed: Any = UNSET,
     progress: Progress | None = None,
 ) -> Aggregation:
     """Cluster points by aggregating a random walk between them.
@@ -103,7 +103,7 @@ def cluster(
     relaxation
         Power of the transition matrix: steps of the walk per step of the chain. More steps forget the point within a
         cluster, but not the cluster. ``"plateau"``: chosen by :func:`relaxation_curve`, for at most 5,000 points.
-    method, n_init, random_state, n_jobs, progress
+    method, n_init, random_state, n_jobs, seed, progress
         As in :func:`aggregate`.
 
     Returns
@@ -133,6 +133,7 @@ def cluster(
         n_init,
         random_state,
         n_jobs,
+        seed=seed,
         progress=progress,
     )
 

@@ -168,7 +168,7 @@ def test_a_grid_that_was_tampered_with(found, tmp_path):
 
 
 def press_after(cells):
-    def progress(done, total):
+    def progress(done, total, best_cost):
         if done == cells:
             raise KeyboardInterrupt
 

@@ -6,7 +6,7 @@ import numba
 import pytest
 from rich.console import Console
 
-from klump.cli.progress import ExperimentProgress, GuaranteeProgress, SearchProgress, compilation_announced
+from klump.cli.progress import ExperimentProgress, GuaranteeProgress, SearchProgress, announce_compilation
 
 
 @pytest.fixture
@@ -55,7 +55,7 @@ def test_one_step_is_not_several(capsys):
 
 @pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="nothing is compiled")
 def test_time_that_went_into_compilation_is_called_so(capsys):
-    with SearchProgress(quiet=False, delay=0.0) as progress, compilation_announced(progress):
+    with SearchProgress(quiet=False, delay=0.0) as progress, announce_compilation(progress):
         numba.njit(lambda x: x + 1)(1)
     assert " s (with compilation), 0 steps, " in capsys.readouterr().err
 
@@ -75,10 +75,10 @@ def test_remarks_stand_above_the_bar(terminal):
 
 def test_one_bar_for_each_experiment(terminal):
     with ExperimentProgress(quiet=False, delay=0.0, console=terminal) as progress:
-        with progress.running("first"):
+        with progress.show_experiment("first"):
             progress.update("first", 1, 4)
             progress._timer.join()
-        with progress.running("second"):
+        with progress.show_experiment("second"):
             progress.update("second", 3, 6)
     *_, last = terminal.file.getvalue().split("first")
     assert "100 %" in last
@@ -90,7 +90,7 @@ def test_one_bar_for_each_experiment(terminal):
 def test_experiment_without_pieces(terminal):
     with ExperimentProgress(quiet=False, delay=0.0, console=terminal) as progress:
         progress._timer.join()
-        with progress.running("first"):
+        with progress.show_experiment("first"):
             pass
     assert "1/1" in terminal.file.getvalue()
 
@@ -98,14 +98,14 @@ def test_experiment_without_pieces(terminal):
 def test_one_line_for_each_experiment_where_there_is_no_terminal(capsys):
     with ExperimentProgress(quiet=False, delay=1000.0) as progress:
         for name in ("first", "second"):
-            with progress.running(name):
+            with progress.show_experiment(name):
                 progress.update(name, 1, 2)
     lines = capsys.readouterr().err.splitlines()
     assert [line.split(" done in ")[0] for line in lines] == ["klump: first:", "klump: second:"]
 
 
 def test_quiet_experiments(capsys):
-    with ExperimentProgress(quiet=True) as progress, progress.running("first"):
+    with ExperimentProgress(quiet=True) as progress, progress.show_experiment("first"):
         progress.update("first", 1, 2)
     assert capsys.readouterr() == ("", "")
 
@@ -113,19 +113,19 @@ def test_quiet_experiments(capsys):
 @pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="nothing is compiled")
 def test_compilation_is_announced_once(capsys):
     kernel = numba.njit(lambda x: x + 1)
-    with compilation_announced(SearchProgress(quiet=False)):
+    with announce_compilation(SearchProgress(quiet=False)):
         assert capsys.readouterr().err == ""
         kernel(1)
         kernel(1.0)
     assert capsys.readouterr().err.startswith("klump: compiling kernels, once; this takes about ")
-    with compilation_announced(SearchProgress(quiet=False)):
+    with announce_compilation(SearchProgress(quiet=False)):
         kernel(1)
     kernel(1j)
     assert capsys.readouterr().err == ""
 
 
 def test_compilation_is_not_announced_if_quiet(capsys):
-    with compilation_announced(SearchProgress(quiet=True)):
+    with announce_compilation(SearchProgress(quiet=True)):
         numba.njit(lambda x: x + 1)(1)
     assert capsys.readouterr() == ("", "")
 

@@ -1,6 +1,5 @@
 """``klump reproduce`` with synthetic experiments."""
 
-import importlib.util
 import json
 import os
 import select
@@ -194,13 +193,10 @@ def test_wrong_usage(folder, klump_cli, arguments, message):
 
 
 def test_without_matplotlib(folder, klump_cli, monkeypatch):
-    find = importlib.util.find_spec
-    monkeypatch.setattr(
-        "klump.cli.reproduce.find_spec", lambda name: None if name == "matplotlib" else find(name)
-    )
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     result = klump_cli("reproduce", status=1)
     assert result.stdout == ""
-    assert result.stderr == "klump: error: pictures need matplotlib: pip install 'klump[plots]'\n"
+    assert result.stderr == "klump: error: pictures need matplotlib; pip install 'klump[plots]'\n"
     assert list(folder.iterdir()) == []
 
 

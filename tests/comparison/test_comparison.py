@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import klump
+from klump.comparison import contestant_names
 from klump.comparison.outside import OUTSIDE, Tool
 from klump.search.method import Found
 from klump.search.registry import METHODS, Method, names_of
@@ -256,11 +257,17 @@ def test_same_seed_same_rows(chain, tools):
     assert rows(random_state=5) != rows(random_state=6)
 
 
-def test_progress_names_the_method_that_is_running(chain, tools):
+def test_progress_counts_methods_in_the_order_of_their_names(chain, tools):
     tools("thirds", thirds)
     calls = []
-    klump.compare(chain, 3, methods=["sequential"], n_init=1, progress=lambda *call: calls.append(call))
-    assert calls == [("sequential", 0, 2), ("thirds", 1, 2)]
+    compared = klump.compare(
+        chain, 3, methods=["sequential"], n_init=1, progress=lambda *call: calls.append(call)
+    )
+    assert [call[:2] for call in calls] == [(0, 2), (1, 2), (2, 2)]
+    assert np.isnan(calls[0][2])
+    assert calls[1][2] == compared.named("sequential").cost
+    assert calls[2][2] == compared.best.cost
+    assert contestant_names(["sequential"]) == ["sequential", "thirds"]
 
 
 def press_ctrl_c(*_):

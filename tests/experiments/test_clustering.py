@@ -126,8 +126,8 @@ def test_an_interrupted_run_resumes(tmp_path, monkeypatch):
     whole = record.read_text()
     record.write_text(whole[: len(whole) - 50])
     seen = []
-    second = clustering_report.run(settings(progress=lambda *state: seen.append(state)))
-    assert seen[0] == ("clustering", 3, 4)
+    second = clustering_report.run(settings(bar=lambda name: lambda *state: seen.append((name, *state))))
+    assert seen[0][:3] == ("clustering", 3, 4)
     assert second.data == first.data
     assert second.verdicts == first.verdicts
 

@@ -117,12 +117,16 @@ def test_pieces_are_lines_of_json(settings):
 
 def test_progress_counts_stored_pieces(tmp_path):
     seen = []
-    settings = Settings(directory=tmp_path, progress=lambda *state: seen.append(state))
+
+    def bar(name):
+        return lambda done, total, best_cost: seen.append((name, done, total, math.isnan(best_cost)))
+
+    settings = Settings(directory=tmp_path, bar=bar)
     run_pieces("numbers", Recorder(), CALLS[:2], settings)
-    assert seen == [("numbers", 0, 2), ("numbers", 1, 2), ("numbers", 2, 2)]
+    assert seen == [("numbers", 0, 2, True), ("numbers", 1, 2, True), ("numbers", 2, 2, True)]
     seen.clear()
     run_pieces("numbers", Recorder(), CALLS[:3], settings)
-    assert seen == [("numbers", 2, 3), ("numbers", 3, 3)]
+    assert seen == [("numbers", 2, 3, True), ("numbers", 3, 3, True)]
 
 
 def test_no_pieces(settings):

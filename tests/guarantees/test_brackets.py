@@ -239,7 +239,7 @@ def test_budget_on_a_large_sparse_chain(rng, soft):
     found = answer.guarantees_within(budget=3e6, progress=lambda *step: done.append(step))
     assert found.block_length > 2
     assert found.operations <= 3e6
-    assert done[-1] == (found.operations, 3_000_000)
+    assert done[-1][:2] == (found.operations, 3_000_000)
     alone = answer.guarantees_within(budget=0)
     assert alone.block_length == 2
     assert found.entropy_rate.gap < alone.entropy_rate.gap

@@ -101,7 +101,7 @@ def test_large_chains_get_fewer_steps_and_report_progress(rng):
     answer = Aggregation.from_labels(MarkovChain(matrix, normalize=True), chains.random_labels(n, 4, rng))
     done = []
     found = answer.monte_carlo(n_replicas=2, n_steps=2, burn_in=1, progress=lambda *step: done.append(step))
-    assert done == [(1, 3), (2, 3), (3, 3)]
+    assert [step[:2] for step in done] == [(1, 3), (2, 3), (3, 3)]
     assert 0.0 < found.entropy_rate <= 2.0
     assert found.standard_error < 0.1
     assert _affordable_size(answer.original) == (27, 20)

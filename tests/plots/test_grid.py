@@ -38,7 +38,7 @@ def test_one_beta_needs_no_legend():
 def test_gaps_and_nothing_lost(tmp_path):
     """Cells that Ctrl-C left out, and a chain of which nothing is lost."""
 
-    def press(done, total):
+    def press(done, total, best_cost):
         raise KeyboardInterrupt
 
     stopped = grid([2, 3], [0.5, 1.0], progress=press)

@@ -105,7 +105,7 @@ def test_bad_questions(counts, options, error, message, monkeypatch):
 
 
 def press_after(samples):
-    def progress(done, total):
+    def progress(done, total, best_cost):
         if done == samples:
             raise KeyboardInterrupt
 

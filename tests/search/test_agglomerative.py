@@ -1,5 +1,7 @@
 """Greedy merging merges the cheapest pair, and its merge tree can be cut at any level."""
 
+import math
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -133,4 +135,5 @@ def test_progress_counts_the_mergers():
     )
     assert [done for done, _, _ in calls] == [50, 100, 119]
     assert {total for _, total, _ in calls} == {119}
+    assert [math.isnan(cost) for _, _, cost in calls] == [True, True, False]
     assert calls[-1][2] == pytest.approx(answer.cost, abs=1e-11)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -21,10 +21,10 @@ from klump.aggregation.lifting import LIFTINGS
 from klump.aggregation.lumpable import is_lumpable
 from klump.aggregation.mapping import Mapping, as_mapping, from_labels
 from klump.aggregation.notes import Note, notes_on
-from klump.arguments import check_beta, check_gamma, check_seed
+from klump.arguments import DEFAULT_SEED, Progress, check_beta, check_gamma
 from klump.chain import ChainLike, MarkovChain, as_chain
 from klump.chain.wording import format_count, format_state
-from klump.errors import InvalidArgumentError
+from klump.errors import UNSET, InvalidArgumentError
 from klump.guarantees import (
     Bisimulation,
     Guarantees,
@@ -92,6 +92,11 @@ class Aggregation:
         chain = as_chain(chain)
         mapping = as_mapping(labels_or_mapping, chain.n_states)
         return cls(chain, mapping, check_beta(beta), gamma=check_gamma(gamma))
+
+    @property
+    def seed(self) -> int | None:
+        """Another name of :attr:`random_state`."""
+        return self.random_state
 
     @property
     def n_states(self) -> int:
@@ -204,7 +209,7 @@ class Aggregation:
         self,
         tolerance: float = TOLERANCE,
         budget: float = BUDGET,
-        progress: Callable[[int, int], None] | None = None,
+        progress: Progress | None = None,
     ) -> Guarantees:
         """Bracket D(Y||Y~), H(Y), R(Y) and delta_beta up to a tolerance or a budget.
 
@@ -215,7 +220,8 @@ class Aggregation:
         budget
             Largest number of operations: logarithms and multiplications, about 1e8 per second.
         progress
-            Called with the operations done and the budget.
+            Called with ``(done, total, best_cost)``: the operations done, the budget and NaN, as there is no cost; the
+            last call may have done < total, as the tolerance may be met before, or a longer block exceed the budget.
         """
         costs = self.costs
         return compute_guarantees(
@@ -233,8 +239,10 @@ class Aggregation:
         n_replicas: int | None = None,
         n_steps: int | None = None,
         burn_in: int | None = None,
-        random_state: Any = 0,
-        progress: Callable[[int, int], None] | None = None,
+        random_state: Any = DEFAULT_SEED,
+        progress: Progress | None = None,
+        *,
+        seed: Any = UNSET,
     ) -> MonteCarlo:
         """Estimate the entropy rate of the groups by simulation, where :attr:`guarantees` leaves a gap.
 
@@ -249,11 +257,20 @@ class Aggregation:
         random_state
             Seed.
         progress
-            Called with the number of finished and of planned steps.
+            Called with ``(done, total, best_cost)``: the number of finished and of planned steps, and NaN, as there is
+            no cost.
+        seed
+            Another name of ``random_state``, as on the command line; pass one of them.
         """
-        seed = check_seed(random_state)
         return estimate_entropy_rate(
-            self.original, self.map.weights, n_replicas, n_steps, burn_in, seed, progress
+            self.original,
+            self.map.weights,
+            n_replicas,
+            n_steps,
+            burn_in,
+            random_state,
+            progress,
+            seed=seed,
         )
 
     @property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -13,10 +14,10 @@ from numpy.typing import NDArray
 from klump.aggregation.aggregation import Aggregation
 from klump.aggregation.many import check_method_with_number, run_on_one_worker
 from klump.aggregation.question import Options, build_answer
-from klump.arguments import check_beta, check_betas, check_groups, check_progress
+from klump.arguments import DEFAULT_SEED, Progress, check_beta, check_betas, check_groups, check_progress
 from klump.chain import ChainLike, MarkovChain, as_chain
 from klump.chain.wording import format_count
-from klump.errors import InvalidArgumentError
+from klump.errors import UNSET, InvalidArgumentError
 from klump.search.method import Found, Task
 
 if TYPE_CHECKING:
@@ -200,13 +201,14 @@ def grid(
     betas: Iterable[float] = (0.5,),
     method: str = "auto",
     n_init: int = 20,
-    random_state: Any = 0,
+    random_state: Any = DEFAULT_SEED,
     n_jobs: int | None = None,
     *,
+    seed: Any = UNSET,
     gamma: float = 0.0,
     step: float = 0.1,
     max_sweeps: int = 100,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Progress | None = None,
 ) -> AggregationGrid:
     """Aggregate a chain to several numbers of groups, at several betas.
 
@@ -222,13 +224,14 @@ def grid(
         The numbers of groups; 2 to 10 if left out, at most the number of states.
     betas
         The values of beta.
-    method, n_init, random_state, gamma, step, max_sweeps
+    method, n_init, random_state, seed, gamma, step, max_sweeps
         As in :func:`klump.aggregate`, for every cell.
     n_jobs
         Cells that are searched in parallel, as in joblib: threads unless ``joblib.parallel_config`` selects another
         backend. Each cell takes one worker. The answer does not depend on it.
     progress
-        Called with the number of finished and of planned cells.
+        Called with ``(done, total, best_cost)``: the number of finished and of planned cells, and NaN, as the costs of
+        different cells are not comparable.
 
     Returns
     -------
@@ -247,13 +250,13 @@ def grid(
     check_method_with_number(method)
     wanted = tuple(dict.fromkeys(check_betas(betas)))
     numbers = _check_group_counts(n_states, chain.n_states)
-    check_progress(progress, "done, total")
-    options = Options(n_init, random_state, n_jobs, step=step, max_sweeps=max_sweeps, gamma=gamma)
+    report = check_progress(progress)
+    options = Options(n_init, random_state, n_jobs, step=step, max_sweeps=max_sweeps, gamma=gamma, seed=seed)
     task = options.task(chain, numbers[0], wanted[0], method)
     # Properties that every cell needs are computed once, and pickled with the chain.
     _ = chain.stationary_distribution, chain.redundancy_rate
     cells = _cells(numbers, wanted)
-    found = _run_cells(task, cells, method, progress)
+    found = _run_cells(task, cells, method, report)
     # After Ctrl-C the results are those of the first cells.
     answers = tuple(
         build_answer(_cell_task(task, cell), result, method)
@@ -271,9 +274,7 @@ def _run_cell(task: Task, cell: Cell, method: str) -> Found:
     return run_on_one_worker(_cell_task(task, cell), method)
 
 
-def _run_cells(
-    task: Task, cells: list[Cell], method: str, progress: Callable[[int, int], None] | None
-) -> list[Found]:
+def _run_cells(task: Task, cells: list[Cell], method: str, report: Progress | None) -> list[Found]:
     """Search the cells; Ctrl-C returns the finished ones, unless there are none."""
     found: list[Found] = []
     # The task is the argument that the calls share: it is sent to a cluster once.
@@ -281,8 +282,8 @@ def _run_cells(
     try:
         for result in task.run_all(_run_cell, calls):
             found.append(result)
-            if progress is not None:
-                progress(len(found), len(cells))
+            if report is not None:
+                report(len(found), len(cells), math.nan)
             # Ctrl-C reached the method, which returned its best map so far: the other cells do not run.
             if result.interrupted:
                 break

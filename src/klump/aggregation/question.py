@@ -17,6 +17,8 @@ from klump.aggregation.mapping import Mapping, as_mapping, from_labels
 from klump.aggregation.numbering import number_along_path, rank_by_mass
 from klump.aggregation.path import AggregationPath
 from klump.arguments import (
+    DEFAULT_SEED,
+    Progress,
     check_beta,
     check_betas,
     check_count,
@@ -30,10 +32,10 @@ from klump.arguments import (
 )
 from klump.chain import ChainLike, MarkovChain, as_chain
 from klump.chain.wording import format_count
-from klump.errors import InvalidArgumentError, Setting
+from klump.errors import UNSET, InvalidArgumentError, Setting
 from klump.parallel import one_thread
 from klump.search.annealing import annealing_path, schedule
-from klump.search.method import Found, Labels, Progress, Task
+from klump.search.method import Found, Labels, Task
 from klump.search.registry import METHODS, names_of
 
 # Default tolerance of method="exact": largest difference between probabilities that count as equal.
@@ -46,9 +48,10 @@ def aggregate(
     beta: float = 0.5,
     method: str = "auto",
     n_init: int = 20,
-    random_state: Any = 0,
+    random_state: Any = DEFAULT_SEED,
     n_jobs: int | None = None,
     *,
+    seed: Any = UNSET,
     gamma: float = 0.0,
     initial: Any = None,
     step: float = 0.1,
@@ -80,6 +83,8 @@ def aggregate(
         Seed. The same seed gives the same answer, whatever ``n_jobs`` and the joblib backend are.
     n_jobs
         Parallel starts, as in joblib; threads unless ``joblib.parallel_config`` selects another backend.
+    seed
+        Another name of ``random_state``, as on the command line; pass one of them.
     gamma
         Weight of the loss of generated information, C_G = H(X2|X1) - H(Y2|X1), 0 or more: the search minimises
         C_beta + gamma C_G. Only for methods that minimise the cost: not for ``"agglomerative-relaxed"``,
@@ -99,7 +104,9 @@ def aggregate(
         Largest difference between transition probabilities to a group that ``"exact"`` takes as equal; 1e-10 if left
         out, at least 1e-11. Only for ``"exact"``.
     progress
-        Called with the number of finished and of planned steps and the best cost so far.
+        Called with ``(done, total, best_cost)``: the number of finished and of planned steps, and the lowest cost so
+        far in bits, NaN while there is none. On the largest chains ``total`` may grow during the search, and the last
+        call may have done < total.
 
     Returns
     -------
@@ -153,7 +160,7 @@ def aggregate(
             remedy=f"leave it out, or choose {', '.join(names_of(lambda method: method.takes_tolerance))}",
         )
     options = Options(
-        n_init, random_state, n_jobs, initial, step, max_sweeps, allow_empty, progress, tolerance, gamma
+        n_init, random_state, n_jobs, initial, step, max_sweeps, allow_empty, progress, tolerance, gamma, seed
     )
     task = options.task(chain, n_states, check_beta(beta), method)
     return build_answer(task, run_method(task, method), method)
@@ -183,9 +190,10 @@ def beta_path(
     n_states: int,
     betas: Sequence[float] | None = None,
     n_init: int = 20,
-    random_state: Any = 0,
+    random_state: Any = DEFAULT_SEED,
     n_jobs: int | None = None,
     *,
+    seed: Any = UNSET,
     gamma: float = 0.0,
     initial: Any = None,
     step: float = 0.1,
@@ -198,7 +206,8 @@ def beta_path(
     The parameters are those of :func:`aggregate`; ``betas`` are sorted downwards and default to the schedule of
     Algorithm 2: 1, 1 - ``step``, 1 - 2 ``step``, ..., 0. Between betas that are given the run also stops at these. If
     all betas are among them, each answer is the one that ``method="annealing"`` finds for that beta. Groups keep their
-    numbers along the path; with ``allow_empty``, groups that become empty have the highest ones.
+    numbers along the path; with ``allow_empty``, groups that become empty have the highest ones. The best cost that
+    ``progress`` gets is the one at the smallest beta, NaN before the last step.
 
     Examples
     --------
@@ -210,7 +219,16 @@ def beta_path(
     wanted = schedule([0.0], check_step(step)) if betas is None else check_betas(betas)
     wanted = sorted({round(beta, 12) for beta in wanted}, reverse=True)
     options = Options(
-        n_init, random_state, n_jobs, initial, step, max_sweeps, allow_empty, progress, gamma=gamma
+        n_init,
+        random_state,
+        n_jobs,
+        initial,
+        step,
+        max_sweeps,
+        allow_empty,
+        progress,
+        gamma=gamma,
+        seed=seed,
     )
     task = options.task(chain, n_states, wanted[-1], "annealing")
     with one_thread():
@@ -230,7 +248,7 @@ class Options:
     """Options of a search, not yet validated."""
 
     n_init: Any = 20
-    random_state: Any = 0
+    random_state: Any = DEFAULT_SEED
     n_jobs: int | None = None
     initial: Any = None
     step: Any = 0.1
@@ -239,6 +257,7 @@ class Options:
     progress: Progress | None = None
     tolerance: Any = TOLERANCE
     gamma: Any = 0.0
+    seed: Any = UNSET
 
     def task(self, chain: MarkovChain, n_states: Any, beta: float, method: str) -> Task:
         """Validate the options and build a task."""
@@ -251,13 +270,12 @@ class Options:
                 value=self.gamma,
                 remedy=f"leave it out, or choose one of {', '.join(names_of(lambda method: method.by_cost))}",
             )
-        check_progress(self.progress, "done, total, best cost")
         return Task(
             chain,
             n_groups,
             beta,
             n_init=check_count("n_init", self.n_init),
-            seed=check_seed(self.random_state),
+            seed=check_seed(self.random_state, self.seed),
             n_jobs=check_jobs(self.n_jobs),
             initial=_check_initial(self.initial, chain, n_groups, method, allow_empty=self.allow_empty),
             max_sweeps=check_count("max_sweeps", self.max_sweeps),
@@ -265,7 +283,7 @@ class Options:
             allow_empty=self.allow_empty,
             tolerance=check_number("tolerance", self.tolerance, most=1.0),
             gamma=gamma,
-            progress=self.progress,
+            progress=check_progress(self.progress),
         )
 
 

@@ -13,10 +13,10 @@ from klump.aggregation.aggregation import Aggregation
 from klump.aggregation.mapping import from_labels
 from klump.aggregation.numbering import rank_by_mass
 from klump.aggregation.question import Options, versions
-from klump.arguments import check_beta, check_groups
+from klump.arguments import Progress, check_beta, check_groups
 from klump.chain import ChainLike, MarkovChain, as_chain
 from klump.search.agglomerative import labels_after, merge_tree
-from klump.search.method import Progress, Record
+from klump.search.method import Record
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -165,7 +165,8 @@ def aggregation_tree(
         Initial groups (labels for each state) instead of single states. Needed for chains of more than about 8,000
         states, because memory is quadratic in the number of initial groups.
     progress
-        Called with the number of finished and of planned merges and the cost so far.
+        Called with ``(done, total, best_cost)``: the number of finished and of planned merges, and the cost of one
+        group at the last call, NaN before.
 
     Examples
     --------

@@ -97,19 +97,20 @@ def command(
     from klump.cli import progress, records
 
     chain = source.read()
-    with progress.comparison_progress(quiet=quiet) as bars:
-        from klump.comparison import compare
+    from klump.comparison import compare, contestant_names
 
+    tools = False if no_outside else True if outside is None else outside
+    with progress.comparison_progress(contestant_names(methods, tools), quiet=quiet) as bars:
         compared = compare(
             chain,
             n_states,
             beta,
             methods,
-            False if no_outside else True if outside is None else outside,
+            tools,
             n_init=n_init,
             random_state=seed,
             n_jobs=jobs,
-            progress=bars.update,
+            progress=bars.callback("comparing"),
             gamma=gamma,
         )
     document = records.document(

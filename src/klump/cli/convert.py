@@ -38,7 +38,7 @@ def command(
     replaced = Path(output).exists()
     # Hashed before OUT is written, as OUT may be FILE.
     input_file = file_record(source.path) if as_json and Path(source.path).exists() else {}
-    with progress.compilation_announced(progress.SearchProgress(quiet=quiet)):
+    with progress.announce_compilation(progress.SearchProgress(quiet=quiet)):
         chain = convert_chain(
             source.path,
             output,

@@ -99,7 +99,7 @@ def command(
     from klump.cli import progress, records
 
     chain = source.read()
-    with progress.GuaranteeProgress(quiet=quiet) as bars, progress.compilation_announced(bars):
+    with progress.GuaranteeProgress(quiet=quiet) as bars, progress.announce_compilation(bars):
         from klump import aggregation
 
         grid = aggregation.grid(

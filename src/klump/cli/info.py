@@ -23,11 +23,11 @@ _MAX_CLASSES = 5
 def command(source: ChainInput, as_json: bool, quiet: bool) -> None:
     """Report the properties of the chain in FILE: size, classes, period, reversibility, rates."""
     from klump.cli import records
-    from klump.cli.progress import SearchProgress, compilation_announced
+    from klump.cli.progress import SearchProgress, announce_compilation
     from klump.cli.results import print_document, print_lines
 
     chain = source.read()
-    with compilation_announced(SearchProgress(quiet=quiet)):
+    with announce_compilation(SearchProgress(quiet=quiet)):
         properties = _properties(chain)
     if as_json:
         print_document(records.document("info", source, chain, **properties))

@@ -45,7 +45,12 @@ def _check_jobs(ctx: click.Context, param: click.Parameter, value: int | None) -
 def seed_option(function: Function) -> Function:
     """Add --seed."""
     option = click.option(
-        "--seed", metavar="S", type=click.IntRange(0), default=0, show_default=True, help="Random seed."
+        "--seed",
+        metavar="S",
+        type=click.IntRange(0),
+        default=0,
+        show_default=True,
+        help="Random seed; random_state (or seed) in Python.",
     )
     return option(function)
 

@@ -1,23 +1,23 @@
-"""Progress bars and messages on standard error.
-
-Public callbacks have three signatures: (done, total, best_cost), (done, total) and (name, done, total). All of them
-call :meth:`Bars.update`.
-"""
+"""Progress bars and messages on standard error."""
 
 from __future__ import annotations
 
+import math
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from importlib import import_module
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import click
 
 from klump.chain.wording import format_count
+
+if TYPE_CHECKING:
+    from klump.arguments import Progress
 
 # Delay before the bars appear, and shortest run time that is reported without them, in seconds.
 _DELAY = 1.0
@@ -71,12 +71,12 @@ class Bars:
             else:
                 click.echo(message, err=True)
 
-    def update(self, name: str, done: int, total: int | None, best_cost: float | None = None) -> None:
-        """Set the progress of a part: ``done`` of ``total`` steps, and the best cost so far if there is one."""
-        best = "..." if best_cost is None else f"{max(best_cost, 0.0):.6f}"
+    def update(self, name: str, done: int, total: int | None, best_cost: float = math.nan) -> None:
+        """Set the progress of a part: ``done`` of ``total`` steps, and the lowest cost so far, NaN if there is none."""
+        best = "..." if math.isnan(best_cost) else f"{max(best_cost, 0.0):.6f}"
         self._advance(name, completed=done, total=total, best=best)
 
-    def callback(self, name: str) -> Callable[..., None]:
+    def callback(self, name: str) -> Progress:
         """Return the progress callback of one part: :meth:`update` without the name."""
         return partial(self.update, name)
 
@@ -153,7 +153,7 @@ class ExperimentProgress(Bars):
     """
 
     @contextmanager
-    def running(self, name: str) -> Iterator[None]:
+    def show_experiment(self, name: str) -> Iterator[None]:
         """Show the bar of one experiment while the block runs."""
         begin = time.perf_counter()
         self.update(name, 0, None)
@@ -170,18 +170,26 @@ class ExperimentProgress(Bars):
 
 
 class ComparisonProgress(Bars):
-    """A progress bar with the name of the running method.
+    """A progress bar with the name of the running method; ``names`` has all methods in the order of running.
 
     Where standard error is not a terminal, one line per method reports its run time, if that exceeds the delay.
     """
 
+    # Name and start time of the running method.
     _running: tuple[str, float] | None = None
 
-    def update(self, name: str, done: int, total: int | None, best_cost: float | None = None) -> None:
-        """Report the run time of the previous method, and show the next one, ``name``."""
-        self._close()
-        self._running = name, time.perf_counter()
-        self._advance("comparing", completed=done, total=total, method=name)
+    def __init__(
+        self, names: Sequence[str], *, quiet: bool, delay: float = _DELAY, console: Any = None
+    ) -> None:
+        super().__init__(quiet=quiet, delay=delay, console=console)
+        self._names = names
+
+    def update(self, name: str, done: int, total: int | None, best_cost: float = math.nan) -> None:
+        """Report the run time of the previous method, and show the next one, number ``done``."""
+        self._report_run_time()
+        method = self._names[done] if done < len(self._names) else None
+        self._running = None if method is None else (method, time.perf_counter())
+        self._advance(name, completed=done, total=total, method=method or "")
 
     def _columns(self) -> tuple[Any, ...]:
         from rich.progress import MofNCompleteColumn, TextColumn, TimeElapsedColumn
@@ -189,9 +197,9 @@ class ComparisonProgress(Bars):
         return (*_bar(), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("{task.fields[method]}"))
 
     def _conclude(self, seconds: float) -> None:
-        self._close()
+        self._report_run_time()
 
-    def _close(self) -> None:
+    def _report_run_time(self) -> None:
         if self._running is None or self._is_terminal():
             return
         name, begin = self._running
@@ -229,22 +237,23 @@ def _bar() -> tuple[Any, ...]:
 @contextmanager
 def search_progress(*, quiet: bool) -> Iterator[SearchProgress]:
     """Show the progress of a search, and announce the compilation of kernels."""
-    with SearchProgress(quiet=quiet) as progress, compilation_announced(progress):
+    with SearchProgress(quiet=quiet) as progress, announce_compilation(progress):
         yield progress
 
 
 @contextmanager
-def comparison_progress(*, quiet: bool) -> Iterator[ComparisonProgress]:
+def comparison_progress(names: Sequence[str], *, quiet: bool) -> Iterator[ComparisonProgress]:
     """Show the progress of a comparison on the present sys.stderr, which is redirected while outside tools run."""
     from rich.console import Console
 
     console = Console(file=sys.stderr, markup=False, highlight=False)
-    with ComparisonProgress(quiet=quiet, console=console) as progress, compilation_announced(progress):
+    bars = ComparisonProgress(names, quiet=quiet, console=console)
+    with bars as progress, announce_compilation(progress):
         yield progress
 
 
 @contextmanager
-def compilation_announced(progress: Bars) -> Iterator[None]:
+def announce_compilation(progress: Bars) -> Iterator[None]:
     """Announce the first compilation of a kernel in the block; loading from numba's cache is not announced."""
     events: Any = import_module("numba.core.event")
 

@@ -8,9 +8,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
-from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -20,11 +19,12 @@ from klump.cli.options import jobs_option, quiet_option, seed_option
 from klump.errors import FileFormatError
 
 if TYPE_CHECKING:
+    from klump.cli.progress import ExperimentProgress
     from klump.experiments import Result, Settings
     from klump.experiments.result import Verdict
 
 
-def _known_names(ctx: click.Context, param: click.Parameter, value: tuple[str, ...]) -> list[str]:
+def _check_names(ctx: click.Context, param: click.Parameter, value: tuple[str, ...]) -> list[str]:
     # A callback instead of click.Choice, which would import the experiments, and NumPy, for --help.
     from klump.experiments import EXPERIMENTS
 
@@ -44,7 +44,7 @@ def _list_names(ctx: click.Context, param: click.Parameter, value: bool) -> None
 
 
 @click.command("reproduce", cls=PlainCommand)
-@click.argument("names", metavar="[NAME]...", nargs=-1, callback=_known_names)
+@click.argument("names", metavar="[NAME]...", nargs=-1, callback=_check_names)
 @click.option(
     "--list",
     is_flag=True,
@@ -77,18 +77,17 @@ def command(names: list[str], trials: int | None, seed: int, jobs: int, output: 
     Writes the page DIR/index.html: the paper's numbers beside those of the published algorithm and of klump's
     default, with a verdict on each. Without a NAME all experiments run.
     """
-    from klump.cli.progress import ExperimentProgress, compilation_announced
+    from klump.cli.progress import ExperimentProgress, announce_compilation
     from klump.experiments import Settings, markdown, page
+    from klump.plots import import_figure
 
-    if find_spec("matplotlib") is None:
-        click.echo("klump: error: pictures need matplotlib: pip install 'klump[plots]'", err=True)
-        click.get_current_context().exit(1)
+    import_figure()  # raises MissingPackageError before the first experiment, not after the last
     with _report_os_errors(output):
         output.mkdir(parents=True, exist_ok=True)
     with _handle_ctrl_c(output):
-        with ExperimentProgress(quiet=quiet) as shown, compilation_announced(shown):
-            settings = Settings(trials, seed, jobs, output / "pieces", shown.update)
-            results = _run(names, settings, shown)
+        with ExperimentProgress(quiet=quiet) as bars, announce_compilation(bars):
+            settings = Settings(trials, seed, jobs, output / "pieces", bars.callback)
+            results = _run(names, settings, bars)
         with _report_os_errors(output):
             (output / "summary.json").write_text(_summary(results, settings), encoding="utf-8")
             facts = _facts(names, settings)
@@ -97,7 +96,7 @@ def command(names: list[str], trials: int | None, seed: int, jobs: int, output: 
     click.echo("\n".join(_lines(results, path)))
 
 
-def _run(names: Sequence[str], settings: Settings, shown: Any) -> list[Result]:
+def _run(names: Sequence[str], settings: Settings, bars: ExperimentProgress) -> list[Result]:
     from klump import experiments
     from klump.cli.stopping import start_workers
 
@@ -105,7 +104,7 @@ def _run(names: Sequence[str], settings: Settings, shown: Any) -> list[Result]:
     start_workers(settings.n_jobs)
     results = []
     for name in names:
-        with shown.running(name):
+        with bars.show_experiment(name):
             results.append(experiments.run(name, settings))
     return results
 
@@ -119,10 +118,10 @@ def _compile() -> None:
 
 @contextmanager
 def _handle_ctrl_c(output: Path) -> Iterator[None]:
-    from klump.cli.stopping import Stopped, stopped_by_ctrl_c
+    from klump.cli.stopping import Stopped, stop_on_ctrl_c
 
     try:
-        with stopped_by_ctrl_c():
+        with stop_on_ctrl_c():
             yield
     except Stopped:
         remedy = f"finished pieces are kept in {output}; run the same command again to resume"
@@ -135,7 +134,7 @@ def _report_os_errors(output: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise FileFormatError(f"{output}: cannot be written: {error.strerror or error}") from error
+        raise FileFormatError(f"cannot be written: {error.strerror or error}", file=str(output)) from error
 
 
 def _summary(results: Sequence[Result], settings: Settings) -> str:
@@ -210,7 +209,7 @@ def _lines(results: Sequence[Result], path: Path) -> list[str]:
             if verdict.outcome == "differs"
             for line in _difference(result.name, verdict, tables.terminal_width())
         ],
-        [line for result in results for line in _undecided(result, tables.terminal_width())],
+        [line for result in results for line in _count_undecided(result, tables.terminal_width())],
         [f"page: {path}"],
     )
 
@@ -226,7 +225,7 @@ def _difference(name: str, verdict: Verdict, width: int) -> list[str]:
     return textwrap.wrap(text, width, subsequent_indent="         ", break_on_hyphens=False)
 
 
-def _undecided(result: Result, width: int) -> list[str]:
+def _count_undecided(result: Result, width: int) -> list[str]:
     """Count the undecided numbers per obstacle."""
     counts = Counter(verdict.obstacle for verdict in result.verdicts if verdict.outcome == "undecided")
     return [

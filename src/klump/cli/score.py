@@ -66,7 +66,7 @@ def command(
 
     chain = source.read()
     given = read_labels(labels, chain)
-    with progress.compilation_announced(progress.SearchProgress(quiet=quiet)):
+    with progress.announce_compilation(progress.SearchProgress(quiet=quiet)):
         from klump.aggregation import Aggregation
 
         agg = Aggregation.from_labels(chain, given, beta=betas[0], gamma=gamma)

@@ -17,7 +17,7 @@ class Stopped(BaseException):
 
 
 @contextmanager
-def stopped_by_ctrl_c() -> Iterator[None]:
+def stop_on_ctrl_c() -> Iterator[None]:
     """Install a SIGINT handler that raises :class:`Stopped`, and restore the previous one at the end."""
     if not _in_main_thread():
         yield

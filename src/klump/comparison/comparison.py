@@ -174,6 +174,11 @@ class Comparison(Sequence[Row]):
     """Weight of generated information in the cost."""
 
     @property
+    def seed(self) -> int:
+        """Another name of :attr:`random_state`."""
+        return self.random_state
+
+    @property
     def best(self) -> Row | None:
         """Row of the lowest cost with the requested number of groups: a partition, or a soft map if there is none."""
         return self.rows[0] if self.rows and self.rows[0].as_asked else None

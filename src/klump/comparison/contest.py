@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import math
 import time
 import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator
@@ -19,16 +20,14 @@ from klump.aggregation import Aggregation
 from klump.aggregation.mapping import from_labels
 from klump.aggregation.numbering import rank_by_mass
 from klump.aggregation.question import Options, build_answer, run_method, versions
-from klump.arguments import check_beta
+from klump.arguments import DEFAULT_SEED, Progress, check_beta, check_progress
 from klump.chain import ChainLike, MarkovChain, as_chain
 from klump.comparison.comparison import Comparison, Row
 from klump.comparison.outside import OUTSIDE, Tool
-from klump.errors import InvalidArgumentError, KlumpError
+from klump.errors import UNSET, InvalidArgumentError, KlumpError
 from klump.search.method import Task
 from klump.search.registry import METHODS, names_of
 from klump.sources.random_chains import block_chain
-
-Progress = Callable[[str, int, int], None]
 
 
 def compare(
@@ -38,11 +37,12 @@ def compare(
     methods: Iterable[str] | None = None,
     outside: bool | Iterable[str] = True,
     n_init: int = 20,
-    random_state: Any = 0,
+    random_state: Any = DEFAULT_SEED,
     n_jobs: int | None = None,
     progress: Progress | None = None,
     *,
     gamma: float = 0.0,
+    seed: Any = UNSET,
 ) -> Comparison:
     """Run every method on the same chain and compare the maps by the same costs.
 
@@ -68,11 +68,14 @@ def compare(
     n_jobs
         Number of parallel workers, as in joblib, for every method that has restarts.
     progress
-        Function ``progress(name, done, total)``, called before each method with its name, the number of finished
-        methods and the number of all methods.
+        Called with ``(done, total, best_cost)`` before the first method and after each: the number of finished methods,
+        the number of all methods, and the lowest cost of a map with ``n_states`` groups so far, in bits, NaN while
+        there is none. :func:`klump.comparison.contestant_names` lists the methods in the order in which they run.
     gamma
         Weight of generated information in the cost, as in :func:`klump.aggregate`. Methods that do not minimise the
         cost run without gamma; the cost that ranks the rows includes it.
+    seed
+        Another name of ``random_state``, as on the command line; pass one of them.
 
     Returns
     -------
@@ -88,19 +91,14 @@ def compare(
     (['klump', 'outside'], True)
     """
     chain = as_chain(chain)
-    options = Options(n_init, random_state, n_jobs, gamma=gamma)
+    options = Options(n_init, random_state, n_jobs, gamma=gamma, seed=seed)
     task = options.task(chain, n_states, check_beta(beta), "auto")
-    own = _select("methods", methods, METHODS, names_of(lambda method: not method.finds_number))
-    tools = _select("outside", None if outside is True else outside or (), OUTSIDE, list(OUTSIDE))
-    installed = [name for name in tools if OUTSIDE[name].installed]
+    report = check_progress(progress)
+    own, installed, not_installed = _select_contestants(methods, outside)
     contestants = [*map(_own, own), *(_outside(name, OUTSIDE[name]) for name in installed)]
-    if not contestants:
-        raise InvalidArgumentError(
-            "methods and outside leave nothing to compare", remedy="name at least one method"
-        )
     # Computed before the first method runs, so that its run time does not include them.
     _ = chain.stationary_distribution, chain.joint, chain.redundancy_rate
-    rows = _run(contestants, task, progress)
+    rows = _run(contestants, task, report)
     return Comparison(
         chain,
         task.n_groups,
@@ -108,10 +106,34 @@ def compare(
         task.seed,
         task.n_init,
         tuple(sorted(rows, key=_rank)),
-        tuple(name for name in tools if name not in installed),
+        tuple(not_installed),
         tuple(contestant.name for contestant in contestants[len(rows) :]),
         task.gamma,
     )
+
+
+def contestant_names(methods: Iterable[str] | None = None, outside: bool | Iterable[str] = True) -> list[str]:
+    """List the methods and outside tools that :func:`compare` runs for these arguments, in the order of running.
+
+    Examples
+    --------
+    >>> contestant_names(["auto", "spectral"], outside=False)
+    ['auto', 'spectral']
+    """
+    own, installed, _ = _select_contestants(methods, outside)
+    return [*own, *installed]
+
+
+def _select_contestants(methods: Any, outside: Any) -> tuple[list[str], list[str], list[str]]:
+    """Return the names of klump's methods, of the outside tools, and of the tools that are not installed."""
+    own = _select("methods", methods, METHODS, names_of(lambda method: not method.finds_number))
+    tools = _select("outside", None if outside is True else outside or (), OUTSIDE, list(OUTSIDE))
+    installed = [name for name in tools if OUTSIDE[name].installed]
+    if not own and not installed:
+        raise InvalidArgumentError(
+            "methods and outside leave nothing to compare", remedy="name at least one method"
+        )
+    return own, installed, [name for name in tools if name not in installed]
 
 
 def _select(argument: str, given: Any, known: Collection[str], default: list[str]) -> list[str]:
@@ -174,8 +196,8 @@ def _own(name: str) -> Contestant:
         return replace(build_answer(own, run_method(own, name), name), gamma=task.gamma)
 
     def search(task: Task, watch: Stopwatch) -> Aggregation:
-        _rehearse(ask, task)
-        with watch.running():
+        _warm_up(ask, task)
+        with watch.measure():
             return ask(task)
 
     return Contestant(name, "klump", "klump", __version__, search)
@@ -188,8 +210,8 @@ def _outside(name: str, tool: Tool) -> Contestant:
         # Two blocks, because importing or running the tool may reset the warning filters.
         with _silence():
             module = tool.load(task)
-            _rehearse(partial(tool.labels, module), task)
-        with _silence(), watch.running():
+            _warm_up(partial(tool.labels, module), task)
+        with _silence(), watch.measure():
             labels = tool.labels(module, task)
         mapping = from_labels(labels, int(labels.max()) + 1)
         mapping = from_labels(rank_by_mass(task.chain, mapping)[labels], mapping.n_groups)
@@ -207,8 +229,8 @@ def _outside(name: str, tool: Tool) -> Contestant:
     return Contestant(name, "outside", tool.package, version, search)
 
 
-def _rehearse(ask: Callable[[Task], Any], task: Task) -> None:
-    """Warm-up: run a method on a small chain, so that its run time includes no imports and no compilation."""
+def _warm_up(ask: Callable[[Task], Any], task: Task) -> None:
+    """Run a method on a small chain, so that its run time includes no imports and no compilation."""
     try:
         answer = ask(replace(task, chain=_small_chain(sparse=task.chain.is_sparse), n_groups=3, n_init=2))
     except (Exception, SystemExit):  # the timed run reports the failure
@@ -223,21 +245,28 @@ def _small_chain(*, sparse: bool) -> MarkovChain:
     return MarkovChain(csr_array(chain.transition_matrix)) if sparse else chain
 
 
-def _run(contestants: list[Contestant], task: Task, progress: Progress | None) -> list[Row]:
+def _run(contestants: list[Contestant], task: Task, report: Progress | None) -> list[Row]:
     """Return the rows in the order of the methods; after Ctrl-C, those of the finished methods."""
     rows: list[Row] = []
     try:
+        if report is not None:
+            report(0, len(contestants), math.nan)
         for contestant in contestants:
-            if progress is not None:
-                progress(contestant.name, len(rows), len(contestants))
             rows.append(contestant.row(task))
             # The method caught Ctrl-C and returned its best map: the remaining methods do not run.
             if rows[-1].interrupted:
                 break
+            if report is not None:
+                report(len(rows), len(contestants), _lowest_cost(rows))
     except KeyboardInterrupt:
         if not rows:
             raise
     return rows
+
+
+def _lowest_cost(rows: list[Row]) -> float:
+    """Lowest cost of a map with the requested number of groups; NaN if there is none."""
+    return min((row.cost for row in rows if row.cost is not None and row.as_asked), default=math.nan)
 
 
 @contextmanager
@@ -259,7 +288,7 @@ class Stopwatch:
         self.seconds = 0.0
 
     @contextmanager
-    def running(self) -> Iterator[None]:
+    def measure(self) -> Iterator[None]:
         """Measure the time of the block."""
         event: Any = import_module("numba.core.event")
         with event.install_listener("numba:compile", event.TimingListener()) as compiling:

@@ -13,17 +13,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from klump.aggregation.mapping import as_mapping
-from klump.arguments import check_beta, check_count, check_seed
+from klump.arguments import DEFAULT_SEED, Progress, check_beta, check_count, check_progress, check_seed
 from klump.chain import as_chain
 from klump.distributed import blocks, steps
 from klump.distributed.engine import DaskEngine, Engine, SerialEngine
 from klump.distributed.kernels.tables import Groups, Ints, Shorts
 from klump.distributed.steps import Moves, Proposals
-from klump.errors import InvalidArgumentError, Setting
+from klump.errors import UNSET, InvalidArgumentError, Setting
 from klump.files import read_chain
 from klump.search.descent import TOLERANCE
-
-Progress = Callable[[int, int, float], None]
 
 # Nested candidate sets per step: all proposed moves, a random half, a quarter, ..., 1/32. Random halves need half as
 # many steps as halves of the largest gains, and reach a lower cost.
@@ -64,7 +62,8 @@ def refine(
     labels: Any,
     *,
     beta: float = 0.5,
-    random_state: Any = 0,
+    random_state: Any = DEFAULT_SEED,
+    seed: Any = UNSET,
     client: Any = None,
     n_blocks: int = 8,
     max_steps: int = 1000,
@@ -84,6 +83,8 @@ def refine(
         may be on other machines.
     random_state
         Seed of the random candidate sets of moves.
+    seed
+        Another name of ``random_state``, as on the command line; pass one of them.
     client
         A ``dask.distributed.Client``; without one, the same steps run in this process.
     n_blocks
@@ -91,7 +92,8 @@ def refine(
     max_steps
         Largest number of steps.
     progress
-        Called with the number of steps done, ``max_steps`` and the cost.
+        Called with ``(done, total, best_cost)``: the number of steps done, ``max_steps``, and the cost in bits; the
+        last call has done < total if the search ends at a local optimum.
 
     Returns
     -------
@@ -123,6 +125,7 @@ def refine(
         raise InvalidArgumentError(
             "is not a Dask client", argument="client", value=client, remedy="pass a dask.distributed.Client"
         )
+    report = check_progress(progress)
     engine: Engine = SerialEngine() if client is None else DaskEngine(client)
     folder = Path(chain) if isinstance(chain, str | PathLike) else None
     transitions = blocks.from_chain(as_chain(chain)) if folder is None else blocks.from_folder(folder)
@@ -135,8 +138,8 @@ def refine(
         )
     bounds = transitions.bounds(check_count("n_blocks", n_blocks, most=None))
     handles = _distribute_blocks(engine, transitions, folder, bounds)
-    search = _BlockSearch(engine, handles, mapping.labels, mapping.n_groups, check_seed(random_state))
-    return search.run(check_count("max_steps", max_steps, most=None), progress)
+    search = _BlockSearch(engine, handles, mapping.labels, mapping.n_groups, check_seed(random_state, seed))
+    return search.run(check_count("max_steps", max_steps, most=None), report)
 
 
 def _distribute_blocks(
@@ -169,7 +172,7 @@ class _BlockSearch:
         self.local_labels = [self.engine.call(steps.local_labels, block, labels) for block in self.blocks]
         self.sent_moves, self.n_updates = 0, 0
 
-    def run(self, max_steps: int, progress: Progress | None) -> Refinement:
+    def run(self, max_steps: int, report: Progress | None) -> Refinement:
         """Run steps until none lowers the cost."""
         trace, moves, settled, interrupted = [self.cost], list[int](), False, False
         try:
@@ -180,8 +183,8 @@ class _BlockSearch:
                     break
                 moves.append(count)
                 trace.append(self.cost)
-                if progress is not None:
-                    progress(len(moves), max_steps, self.cost + self.constant)
+                if report is not None:
+                    report(len(moves), max_steps, self.cost + self.constant)
         except KeyboardInterrupt:
             interrupted = True
         costs = tuple(float(cost + self.constant) for cost in trace)

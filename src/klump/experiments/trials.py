@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,9 +13,8 @@ from typing import Any
 import numpy as np
 
 from klump import __version__
+from klump.arguments import Progress
 from klump.parallel import run_serially
-
-Progress = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True)
@@ -27,8 +27,8 @@ class Settings:
     n_jobs: int | None = None
     directory: Path | None = None
     """Directory of the files of finished pieces; None stores nothing."""
-    progress: Progress | None = None
-    """Called with the name of the experiment and its finished and planned pieces."""
+    bar: Callable[[str], Progress] | None = None
+    """Open the progress bar of a named experiment; its callback gets the finished and the planned pieces, and NaN."""
 
     def trials_or(self, published: int) -> int:
         """Return the number of trials: the requested one, else the paper's."""
@@ -55,7 +55,9 @@ def run_pieces(
     finished = _read(record)
     missing = [j for j, key in enumerate(keys) if key not in finished]
     done = len(keys) - len(missing)
-    _report(settings, name, done, len(keys))
+    report = None if settings.bar is None else settings.bar(name)
+    if report is not None:
+        report(done, len(keys), math.nan)
     # Unordered, so that a slow piece does not delay storing the others.
     engine = joblib.Parallel(
         n_jobs=settings.n_jobs, prefer="processes", return_as="generator_unordered", batch_size=1
@@ -67,7 +69,8 @@ def run_pieces(
         if record is not None:
             _append(record, line)
         done += 1
-        _report(settings, name, done, len(keys))
+        if report is not None:
+            report(done, len(keys), math.nan)
     return [finished[key] for key in keys]
 
 
@@ -102,8 +105,3 @@ def _read(record: Path | None) -> dict[str, Any]:
         except (ValueError, KeyError, TypeError):
             continue
     return finished
-
-
-def _report(settings: Settings, name: str, done: int, total: int) -> None:
-    if settings.progress is not None:
-        settings.progress(name, done, total)

@@ -12,13 +12,13 @@ Lemma 4.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+import math
 from dataclasses import dataclass
 
 from scipy import sparse
 
 from klump import information
-from klump.arguments import check_number
+from klump.arguments import Progress, check_number, check_progress
 from klump.chain import MarkovChain
 from klump.guarantees.entropy_rate import Block, blocks, hidden_markov_process
 from klump.guarantees.horizons import check_steps, coupling_bound, one_step_variations, total_variation_bound
@@ -28,8 +28,6 @@ from klump.parallel import one_thread
 TOLERANCE = 1e-6
 # Default limit of operations (logarithms and multiplications): about two seconds.
 BUDGET = 2e8
-
-Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True)
@@ -151,9 +149,11 @@ def compute_guarantees(
     budget
         Largest number of operations: logarithms and multiplications, about 1e8 per second.
     progress
-        Called with the operations done and the budget.
+        Called with ``(done, total, best_cost)``: the operations done, the budget and NaN, as there is no cost; the last
+        call may have done < total.
     """
     tolerance, budget = check_number("tolerance", tolerance), check_number("budget", budget)
+    report = check_progress(progress)
     process = hidden_markov_process(chain, weights)
     longer = blocks(process, budget)
     shortest = next(longer)
@@ -164,8 +164,8 @@ def compute_guarantees(
         while divergence.gap > tolerance and (block := next(longer, None)) is not None:
             done.append(block)
             divergence = _tighten(divergence, shortest, block, lumpability)
-            if progress is not None:
-                progress(block.operations, int(budget))
+            if report is not None:
+                report(block.operations, int(budget), math.nan)
     one_step_entropy = shortest.upper  # H(Y2|Y1)
     # R(Y) <= R(X) by data processing.
     redundancy = max(kept, min(kept + divergence.upper, chain.redundancy_rate))

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
 from klump import information
-from klump.arguments import check_count
+from klump.arguments import DEFAULT_SEED, Progress, check_count, check_progress, check_seed
 from klump.chain import MarkovChain
+from klump.errors import UNSET
 from klump.parallel import one_thread
 
 Array = NDArray[np.float64]
-Progress = Callable[[int, int], None]
 
 # Default budget in operations (multiplications by an entry of a sparse matrix): a few seconds.
 _BUDGET = 1e9
@@ -53,8 +54,10 @@ def estimate_entropy_rate(
     n_replicas: int | None = None,
     n_steps: int | None = None,
     burn_in: int | None = None,
-    random_state: int = 0,
+    random_state: Any = DEFAULT_SEED,
     progress: Progress | None = None,
+    *,
+    seed: Any = UNSET,
 ) -> MonteCarlo:
     """Estimate the entropy rate of the hidden Markov process of a chain and a map W.
 
@@ -84,7 +87,10 @@ def estimate_entropy_rate(
     random_state
         Seed.
     progress
-        Called with the number of finished and of planned steps.
+        Called with ``(done, total, best_cost)``: the number of finished and of planned steps, and NaN, as there is no
+        cost.
+    seed
+        Another name of ``random_state``, as on the command line; pass one of them.
 
     Examples
     --------
@@ -101,7 +107,7 @@ def estimate_entropy_rate(
         if burn_in is None
         else check_count("burn_in", burn_in, least=0, most=None)
     )
-    rng = np.random.default_rng(random_state)
+    rng, report = np.random.default_rng(check_seed(random_state, seed)), check_progress(progress)
     transposed = sparse.csr_array(chain.transition_matrix.T) if chain.is_sparse else chain.transition_matrix.T
     by_group, by_state = sparse.csc_array(weights), sparse.csr_array(weights.T)
     filters, weight = _initial_filters(chain.stationary_distribution, replicas, rng)
@@ -115,8 +121,8 @@ def estimate_entropy_rate(
             groups = _draw_from_columns(predictive[:, :replicas], rng.random(replicas))
             probability = predictive[np.tile(groups, 2), np.arange(2 * replicas)]
             filters = transposed @ _condition(filters, by_group[:, groups].toarray(), probability)
-            if progress is not None:
-                progress(step + 1, discarded + steps)
+            if report is not None:
+                report(step + 1, discarded + steps, math.nan)
     lower, upper = (np.maximum(entropies, 0.0) / steps).reshape(2, replicas)
     estimates = (lower + upper) / 2.0
     mean = weight @ estimates

@@ -56,6 +56,11 @@ class Posterior:
             array.flags.writeable = False
 
     @property
+    def seed(self) -> int:
+        """Another name of :attr:`random_state`."""
+        return self.random_state
+
+    @property
     def n_samples(self) -> int:
         """Number of samples."""
         return len(self.sampled_costs)

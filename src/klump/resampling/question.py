@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable
+import math
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
 
@@ -13,9 +14,9 @@ from klump.aggregation import Aggregation, Costs
 from klump.aggregation.many import check_method_with_number, run_on_one_worker
 from klump.aggregation.mapping import Mapping, as_mapping
 from klump.aggregation.question import Options, build_answer, run_method
-from klump.arguments import check_beta, check_count, check_progress, check_seed
+from klump.arguments import DEFAULT_SEED, Progress, check_beta, check_count, check_progress, check_seed
 from klump.chain import MarkovChain
-from klump.errors import InvalidArgumentError, Setting
+from klump.errors import UNSET, InvalidArgumentError, Setting
 from klump.parallel import one_thread
 from klump.resampling.draws import Draws, estimate_chain
 from klump.resampling.intervals import Posterior
@@ -35,9 +36,10 @@ def posterior(
     prior: float = 0.0,
     states: Iterable[Hashable] | None = None,
     restrict: Literal["largest"] | None = None,
-    random_state: Any = 0,
+    random_state: Any = DEFAULT_SEED,
     n_jobs: int | None = None,
-    progress: Callable[[int, int], None] | None = None,
+    seed: Any = UNSET,
+    progress: Progress | None = None,
 ) -> Posterior:
     """Posterior distribution of the aggregated chain of given groups, if the chain was estimated from counts.
 
@@ -69,8 +71,11 @@ def posterior(
         Seed. The same seed gives the same samples, whatever ``n_jobs`` and the joblib backend are.
     n_jobs
         Samples that are computed in parallel, as in joblib.
+    seed
+        Another name of ``random_state``, as on the command line; pass one of them.
     progress
-        Called with the number of finished and of planned samples.
+        Called with ``(done, total, best_cost)``: the number of finished and of planned samples, and NaN, as the costs
+        of different samples are not comparable.
 
     Returns
     -------
@@ -84,7 +89,7 @@ def posterior(
     >>> bool((upper[0] - lower[0] < 0.1).all())
     True
     """
-    seed = check_seed(random_state)
+    seed = check_seed(random_state, seed)
     chain, draws = estimate_chain(counts, states, prior, restrict, seed)
     mapping = as_mapping(labels_or_mapping, chain.n_states)
     estimate = Aggregation(chain, mapping, check_beta(beta), random_state=seed)
@@ -105,9 +110,10 @@ def bootstrap(
     prior: float = 0.0,
     states: Iterable[Hashable] | None = None,
     restrict: Literal["largest"] | None = None,
-    random_state: Any = 0,
+    random_state: Any = DEFAULT_SEED,
     n_jobs: int | None = None,
-    progress: Callable[[int, int], None] | None = None,
+    seed: Any = UNSET,
+    progress: Progress | None = None,
 ) -> Bootstrap:
     """Bayesian bootstrap of an aggregation, its groups included, if the chain was estimated from counts.
 
@@ -130,8 +136,11 @@ def bootstrap(
     n_jobs
         Samples that are searched in parallel, as in joblib: threads unless ``joblib.parallel_config`` selects another
         backend. Each sample takes one worker.
+    seed
+        Another name of ``random_state``, as on the command line; pass one of them.
     progress
-        Called with the number of finished and of planned samples.
+        Called with ``(done, total, best_cost)``: the number of finished and of planned samples, and NaN, as the costs
+        of different samples are not comparable.
 
     Returns
     -------
@@ -145,10 +154,11 @@ def bootstrap(
     Bootstrap(3 states in 2 groups, 20 samples, mean agreement 1.000)
     """
     check_method_with_number(method)
-    options = Options(n_init, check_seed(random_state), n_jobs, gamma=gamma)
+    options = Options(n_init, check_seed(random_state, seed), n_jobs, gamma=gamma)
     chain, draws = estimate_chain(counts, states, prior, restrict, options.random_state)
     task = options.task(chain, n_states, check_beta(beta), method)
-    _check_sampling(n_samples, task.n_groups, progress)
+    _check_n_samples(n_samples, task.n_groups)
+    check_progress(progress)
     estimate = build_answer(task, run_method(task, method), method)
     if estimate.interrupted:  # by Ctrl-C: the samples do not run
         raise KeyboardInterrupt
@@ -218,10 +228,10 @@ def _compute_sample(plan: _SamplePlan, number: int) -> _ChainSample:
 
 
 def _compute_samples(
-    task: Task, plan: _SamplePlan, n_samples: Any, progress: Callable[[int, int], None] | None
+    task: Task, plan: _SamplePlan, n_samples: Any, progress: Progress | None
 ) -> list[_ChainSample]:
     """Compute all samples; Ctrl-C returns the finished ones, unless there are none."""
-    n_samples = _check_sampling(n_samples, task.n_groups, progress)
+    n_samples, report = _check_n_samples(n_samples, task.n_groups), check_progress(progress)
     ready: list[_ChainSample] = []
     calls = ((plan, number) for number in range(n_samples))
     try:
@@ -232,8 +242,8 @@ def _compute_samples(
                 if sample.interrupted:
                     raise KeyboardInterrupt
                 ready.append(sample)
-                if progress is not None:
-                    progress(len(ready), n_samples)
+                if report is not None:
+                    report(len(ready), n_samples, math.nan)
     except KeyboardInterrupt:
         if not ready:
             raise
@@ -251,7 +261,7 @@ def _posterior(estimate: Aggregation, samples: list[_ChainSample], seed: int, n_
     )
 
 
-def _check_sampling(n_samples: Any, n_groups: int, progress: Any) -> int:
+def _check_n_samples(n_samples: Any, n_groups: int) -> int:
     number = check_count("n_samples", n_samples)
     if number * n_groups**2 > _MAX_STORED_ENTRIES:
         raise InvalidArgumentError(
@@ -264,5 +274,4 @@ def _check_sampling(n_samples: Any, n_groups: int, progress: Any) -> int:
                 " or less, or use fewer groups",
             ),
         )
-    check_progress(progress, "done, total")
     return number

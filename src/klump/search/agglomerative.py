@@ -73,12 +73,14 @@ def merge_tree(task: Task, *, relaxed: bool) -> Record:
     _check_memory(task.chain, count, weights)
     joint = task.chain.joint.T if relaxed else task.chain.joint
     merging = Merging(joint, task.chain.stationary_distribution, leaf, weights)
-    cost = cost_of(task, leaf)
+    mergers, cost = count - task.n_groups, np.inf
     for remaining in range(count - _MERGERS_PER_CALL, -_MERGERS_PER_CALL, -_MERGERS_PER_CALL):
         merging.run(max(remaining, 1))
         done = count - max(remaining, 1)
-        # Relaxed prices do not add up to the cost under the task's objective; that is scored after the last merger.
-        task.report(done, max(count - 1, 1), cost if relaxed else cost + float(merging.prices[:done].sum()))
+        # Before, there are more groups than n_groups: that cost would be too low.
+        if task.progress is not None and cost == np.inf and done >= mergers:
+            cost = cost_of(task, groups_after(merging.pairs, mergers)[leaf])
+        task.report(max(done, 1), max(count - 1, 1), cost)
     return Record(
         "relaxed merges" if relaxed else "merges",
         {

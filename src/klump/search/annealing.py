@@ -10,9 +10,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from klump.search.descent import descend
-from klump.search.method import Found, Task
+from klump.search.method import Found, Task, report_result
 from klump.search.objective import Objective
-from klump.search.sequential import best_descent
+from klump.search.sequential import best_descent, n_restarts
 
 _KEY = 2
 # Difference below which two betas of a schedule are equal: rounding error of 1 - step * i, with room to spare.
@@ -38,7 +38,8 @@ def annealing_path(task: Task, betas: Sequence[float]) -> list[Found]:
     Algorithm 1 runs once per beta of the schedule: at beta = 1 with restarts, then warm-started from the beta before.
     """
     first, *later = (Objective(beta, task.gamma) for beta in schedule(betas, task.step))
-    path = [best_descent(task, first, _KEY)]
+    # Progress steps: the restarts at beta = 1, and one for all other betas.
+    path = [best_descent(task, first, _KEY, later_steps=1)]
     all_labels, traces = descend(
         task.problem,
         path[0].labels,
@@ -51,5 +52,6 @@ def annealing_path(task: Task, betas: Sequence[float]) -> list[Found]:
     for objective, labels, trace in zip(later, all_labels, traces, strict=True):
         costs = tuple((trace + task.offset(objective)).tolist())
         path.append(Found(labels, costs[-1], costs, path[0].interrupted))
+    path[-1] = report_result(task, path[-1], n_restarts(task) + 1)
     targets = set(betas)
     return [found for found, step in zip(path, [first, *later], strict=True) if step.beta in targets]

@@ -28,7 +28,7 @@ from scipy import sparse
 from klump import information
 from klump.chain.validation import Matrix
 from klump.search.descent import fill_empty_groups, score
-from klump.search.method import Found, Labels, Record, Task, better
+from klump.search.method import Found, Labels, Record, Task, better, report_result
 
 Floats = NDArray[np.float64]
 
@@ -79,8 +79,7 @@ def deterministic_annealing(task: Task) -> Found:
     best = score(task, labels, record)
     if task.initial is not None:
         best = better(best, score(task, task.initial, record))
-    task.report(1, 1, best.cost)
-    return best
+    return report_result(task, best)
 
 
 class Split(NamedTuple):

@@ -17,7 +17,7 @@ from scipy import sparse
 from klump.chain.validation import Matrix
 from klump.search.descent import score
 from klump.search.kernels.blocks import BLOCKS, Partition, Scratch, Transitions
-from klump.search.method import Found, Labels, Task
+from klump.search.method import Found, Labels, Task, report_result
 
 # Least tolerance, a probability: row sums may differ from 1 by 1e-12, and long sums are rounded.
 _LEAST_TOLERANCE = 1e-11
@@ -28,11 +28,8 @@ def exact(task: Task) -> Found:
     chain = task.chain
     initial = np.zeros(chain.n_states, dtype=np.int32) if task.initial is None else task.initial
     labels = refine(chain.transition_matrix, initial, task.tolerance).labels
-    if not chain.is_irreducible:  # no stationary distribution, hence no cost
-        return Found(labels, np.nan)
-    found = score(task, labels)
-    task.report(1, 1, found.cost)
-    return found
+    # A chain that is not irreducible has no stationary distribution, hence no cost.
+    return report_result(task, score(task, labels) if chain.is_irreducible else Found(labels, np.nan))
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from klump.search.descent import score
-from klump.search.method import EQUAL, Found, Task
+from klump.search.method import EQUAL, Found, Task, report_result
 
 
 def exhaustive(task: Task) -> Found:
@@ -22,12 +21,7 @@ def exhaustive(task: Task) -> Found:
     labels, most, best = (np.zeros(n, dtype=np.int64) for _ in range(3))
     mu = task.chain.stationary_distribution.copy()
     cheapest(joint, mu, task.objective.weights, EQUAL, labels, most, np.zeros((n + k + 1, k)), best)
-    found = score(task, best.astype(np.int32))
-    try:
-        task.report(1, 1, found.cost)
-    except KeyboardInterrupt:  # the result is complete; only its progress report was interrupted
-        return replace(found, interrupted=True)
-    return found
+    return report_result(task, score(task, best.astype(np.int32)))
 
 
 def n_partitions(n_states: int, n_groups: int, most: int) -> int:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from klump import information
+from klump.arguments import Progress
 from klump.chain import MarkovChain
 from klump.parallel import run_all
 from klump.parallel.cluster import FutureCache
@@ -20,7 +21,6 @@ from klump.search.objective import Objective
 from klump.search.problem import make_problem
 
 Labels = NDArray[np.int32]
-Progress = Callable[[int, int, float], None]
 
 # Tolerance, in bits, within which two costs are equal: far above the rounding error of one partition's cost (about
 # 1e-15, depending on the order of summation), far below any difference between partitions that matters.
@@ -76,7 +76,7 @@ class Task:
         return run_all(function, calls, self.n_jobs, self.futures)
 
     def report(self, done: int, total: int, best: float) -> None:
-        """Call the progress callback, if there is one."""
+        """Call the progress callback, if there is one; ``best`` is infinite while no result is known."""
         if self.progress is not None:
             self.progress(done, total, best)
 
@@ -134,6 +134,17 @@ def run_interruptible(search: Interruptible) -> Found:
         interrupted = True
     assert search.best is not None
     return replace(search.best, interrupted=interrupted)
+
+
+def report_result(task: Task, found: Found, total: int = 1) -> Found:
+    """Report the last of ``total`` steps, unless the search was interrupted; Ctrl-C then marks the result."""
+    if found.interrupted:
+        return found
+    try:
+        task.report(total, total, found.cost)
+    except KeyboardInterrupt:
+        return replace(found, interrupted=True)
+    return found
 
 
 def better(a: Found | None, b: Found) -> Found:

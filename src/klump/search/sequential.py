@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from klump.search.descent import cost_of, descend, random_labels
+from klump.search.descent import descend, random_labels
 from klump.search.kernels.tables import Problem
 from klump.search.method import Found, Labels, Task, better, run_interruptible
 from klump.search.objective import Objective
@@ -21,35 +21,34 @@ def sequential(task: Task) -> Found:
     return best_descent(task, task.objective, _KEY)
 
 
-def best_descent(task: Task, objective: Objective, key: int) -> Found:
-    """Restart Algorithm 1 under ``objective`` and return the best result."""
-    return run_interruptible(_Restarts(task, objective, key))
+def best_descent(task: Task, objective: Objective, key: int, later_steps: int = 0) -> Found:
+    """Restart Algorithm 1 under ``objective`` and return the best result; ``later_steps`` are those of the caller."""
+    return run_interruptible(_Restarts(task, objective, key, later_steps))
+
+
+def n_restarts(task: Task) -> int:
+    """Number of restarts: one from an initial map, else ``n_init``."""
+    return 1 if task.initial is not None else task.n_init
 
 
 class _Restarts:
     """State of the restarts: the incumbent."""
 
-    def __init__(self, task: Task, objective: Objective, key: int) -> None:
+    def __init__(self, task: Task, objective: Objective, key: int, later_steps: int) -> None:
         self.task, self.objective, self.key = task, objective, key
+        self.n_starts = n_restarts(task)
+        self.total = self.n_starts + later_steps
         self.best: Found | None = None
 
     def run(self) -> None:
         task, objective = self.task, self.objective
-        n_starts = 1 if task.initial is not None else task.n_init
         fixed = (task.n_groups, objective, task.max_sweeps, task.allow_empty, task.offset(objective))
         calls = (
-            (task.problem, _initial_labels(task, self.key, number), *fixed) for number in range(n_starts)
+            (task.problem, _initial_labels(task, self.key, number), *fixed) for number in range(self.n_starts)
         )
         for done, found in enumerate(task.run_all(_run_descent, calls), start=1):
             self.best = better(self.best, found)
-            task.report(done, n_starts, _target_cost(task, self.best, objective))
-
-
-def _target_cost(task: Task, found: Found, objective: Objective) -> float:
-    """Cost under the task's own objective, for the progress report."""
-    if task.progress is None or objective == task.objective:
-        return found.cost
-    return cost_of(task, found.labels)
+            task.report(done, self.total, self.best.cost if objective == task.objective else np.inf)
 
 
 def _initial_labels(task: Task, key: int, number: int) -> Labels:

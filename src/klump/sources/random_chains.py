@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from klump.arguments import check_count, check_number
-from klump.errors import InvalidArgumentError
+from klump.arguments import DEFAULT_SEED, check_count, check_number, choose_seed
+from klump.errors import UNSET, InvalidArgumentError
 
 if TYPE_CHECKING:
     from klump.chain import MarkovChain
@@ -27,7 +27,9 @@ def block_chain(
     alpha: float = 0.0,
     eps: float = 0.0,
     concentration: float | None = None,
-    random_state: Any = 0,
+    random_state: Any = DEFAULT_SEED,
+    *,
+    seed: Any = UNSET,
 ) -> tuple[MarkovChain, Labels]:
     """Chain of the paper's second experiment: lumpable for planted groups, up to noise.
 
@@ -49,6 +51,8 @@ def block_chain(
         symmetric Dirichlet distribution with this parameter; small ones make a few transitions dominate.
     random_state
         Seed or generator.
+    seed
+        Another name of ``random_state``, as on the command line; pass one of them.
 
     Returns
     -------
@@ -72,7 +76,7 @@ def block_chain(
         )
     check_number("alpha", alpha, most=1.0)
     check_number("eps", eps, most=1.0)
-    rng = np.random.default_rng(random_state)
+    rng = np.random.default_rng(choose_seed(random_state, seed))
     n_groups, n = len(counts), sum(counts)
     between = (1.0 - alpha) * _random_stochastic(rng, n_groups, n_groups, concentration) + alpha * np.eye(
         n_groups
@@ -97,7 +101,8 @@ def random_chain(
     degree: int = 5,
     n_blocks: int = 2,
     coupling: float = 1e-3,
-    random_state: Any = 0,
+    random_state: Any = DEFAULT_SEED,
+    seed: Any = UNSET,
 ) -> MarkovChain:
     """Irreducible random chain without planted groups.
 
@@ -118,6 +123,8 @@ def random_chain(
         Number of blocks of a decomposable chain, and weight of the dense chain mixed in.
     random_state
         Seed or generator.
+    seed
+        Another name of ``random_state``, as on the command line; pass one of them.
 
     Examples
     --------
@@ -127,7 +134,7 @@ def random_chain(
     from klump.chain import MarkovChain
 
     n = check_count("n", n, most=None)
-    rng = np.random.default_rng(random_state)
+    rng = np.random.default_rng(choose_seed(random_state, seed))
     if kind == "sparse":
         successors = np.column_stack(
             [rng.integers(n, size=(n, check_count("degree", degree, most=None) - 1)), _random_cycle(rng, n)]
@@ -155,7 +162,9 @@ def sparse_block_chain(
     n_groups: int,
     degree: int = 10,
     kind: Literal["metastable", "cyclic", "noisy"] = "metastable",
-    random_state: Any = 0,
+    random_state: Any = DEFAULT_SEED,
+    *,
+    seed: Any = UNSET,
 ) -> tuple[MarkovChain, Labels]:
     """Large sparse chain with planted groups of equal size, its states in random order.
 
@@ -174,6 +183,8 @@ def sparse_block_chain(
         group, so that the groups are (nearly) lumpable but not metastable. ``"noisy"``: 50 % are in the own group.
     random_state
         Seed or generator.
+    seed
+        Another name of ``random_state``, as on the command line; pass one of them.
 
     Returns
     -------
@@ -214,7 +225,7 @@ def sparse_block_chain(
             value=kind,
             remedy=f"choose one of {', '.join(map(repr, _PLANTED_SHARE))}",
         )
-    rng = np.random.default_rng(random_state)
+    rng = np.random.default_rng(choose_seed(random_state, seed))
     labels = rng.permutation(np.arange(n_states) % n_groups)
     goals = (labels + 1) % n_groups if kind == "cyclic" else labels
     n_planted = min(degree - 1, round(_PLANTED_SHARE[kind] * degree))

@@ -19,7 +19,20 @@ from klump.search.kernels.layouts import (
 )
 from klump.search.kernels.logarithm import LOG2_E, SMALLEST, f, fast_log2, least_log2
 from klump.search.kernels.options import FAST, INLINED
-from klump.search.kernels.tables import IN, OUT, A, DenseA, Floats, ListsA, NoA, Problem, Table, Weights, Work
+from klump.search.kernels.tables import (
+    IN,
+    OUT,
+    A,
+    DenseA,
+    Floats,
+    Group,
+    ListsA,
+    NoA,
+    Problem,
+    Table,
+    Weights,
+    Work,
+)
 
 # Without A, groups that a state has no links with share one bound if there are at least this many groups ...
 _MANY_GROUPS = 128
@@ -101,7 +114,7 @@ def _bound_moves(problem: Problem, table: Table, weights: Weights, x: int, work:
 @njit(**INLINED)
 def best_group(
     problem: Problem, table: Table, weights: Weights, x: int, tolerance: float, work: Work
-) -> tuple[int, float]:
+) -> tuple[Group, float]:
     """Cheapest group for state x and the change of the cost; its own group if none lowers it by the tolerance.
 
     The group with the lowest bound is priced until the best price is below all other bounds. Among equals the lowest
@@ -127,14 +140,14 @@ def best_group(
 @try_linked.register(ListsA)
 def _try_nothing(
     a: A, problem: Problem, table: Table, weights: Weights, x: int, limit: float, work: Work
-) -> tuple[int, float, float]:
+) -> tuple[Group, float, float]:
     return np.int64(table.labels[x]), limit, -np.inf
 
 
 @try_linked.register(NoA)
 def _try_linked(
     a: A, problem: Problem, table: Table, weights: Weights, x: int, limit: float, work: Work
-) -> tuple[int, float, float]:
+) -> tuple[Group, float, float]:
     home, mu, loop = np.int64(table.labels[x]), problem.mu[x], problem.loops[x]
     best, least = home, limit
     if table.size.size < max(_MANY_GROUPS, _GROUPS_PER_LINK * (work.n_linked[OUT] + work.n_linked[IN])):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from functools import singledispatch
-from typing import Any
+from typing import Any, cast
 
 from numba.extending import overload
 
@@ -25,5 +25,5 @@ def by_type(declared: Callable[..., Any]) -> Any:
     names = inspect.signature(declared).parameters
     bare = [inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD) for name in names]
     choose.__signature__ = inspect.Signature(bare)  # type: ignore[attr-defined]
-    overload(generic, jit_options=INLINED)(choose)
+    overload(generic, jit_options=cast(Any, INLINED))(choose)
     return generic

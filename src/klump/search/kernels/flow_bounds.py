@@ -17,7 +17,7 @@ from numba import njit
 
 from klump.search.kernels.logarithm import LOG2_E, SMALLEST, f, fast_log2, least_log2
 from klump.search.kernels.options import INLINED
-from klump.search.kernels.tables import IN, OUT, Flow, Table, Weights, Work
+from klump.search.kernels.tables import IN, OUT, Flow, Group, Table, Weights, Work
 
 LOG2_3 = math.log2(3.0)
 # Values of d between which G is replaced by chords; a constant below the first, slope 1 above the last.
@@ -191,9 +191,9 @@ def _price_linked(b: Flow, loop: float, work: Work) -> None:
 
 
 @njit(**INLINED)
-def least_linked(work: Work) -> tuple[float, int]:
+def least_linked(work: Work) -> tuple[float, Group]:
     """Find the least bound among the groups with links, and its group; among equals the lowest number."""
-    bound, at = np.inf, -1
+    bound, at = np.inf, np.int64(-1)
     for way in range(2):
         for q in range(work.n_linked[way]):
             y = np.int64(work.groups[way, q])

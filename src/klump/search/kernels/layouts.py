@@ -7,7 +7,7 @@ nothing where its weight is zero.
 from __future__ import annotations
 
 from klump.search.kernels.dispatch import by_type
-from klump.search.kernels.tables import A, Flow, Ints, Labels, Problem, Table, Waiting, Weights, Work
+from klump.search.kernels.tables import A, Flow, Group, Ints, Labels, Problem, Table, Waiting, Weights, Work
 
 
 @by_type
@@ -64,7 +64,7 @@ def bounds_b_exactly(a: A) -> bool:
 @by_type
 def try_linked(
     a: A, problem: Problem, table: Table, weights: Weights, x: int, limit: float, work: Work
-) -> tuple[int, float, float]:
+) -> tuple[Group, float, float]:
     """Search the groups that state x has links with, where A is not kept and the groups are many.
 
     Returns the best group that costs less than the limit, its price, and a bound of the price of all other groups.

@@ -21,6 +21,7 @@ Unsigned = NDArray[np.uint32]
 Singles = NDArray[np.float32]
 Labels = NDArray[np.int32]
 Waiting = NDArray[np.uint8]
+Group = int | np.int64
 
 # Entries per block of a list, and the logarithm of it.
 LANES = 4
