@@ -63,7 +63,7 @@ def test_a_sparse_chain_is_never_made_dense():
     problem = make_problem(chain)
     table, work = make_table(problem, labels, k), make_work(k)
     descent.build(problem, table)
-    descent.sweep(problem, table, work, Objective(0.3).weights, np.arange(n), 1e-13, False, False)
+    descent.sweep(problem, table, work, Objective(0.3).weights, np.arange(n), 1e-13, False)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 3 * need
@@ -78,7 +78,7 @@ def test_the_last_sweep_proves_the_local_optimum(beta):
     table = make_table(problem, found.labels, 10)
     descent.build(problem, table)
     moves, _ = descent.sweep(
-        problem, table, make_work(10), Objective(beta).weights, np.arange(3000), 1e-12, False, False
+        problem, table, make_work(10), Objective(beta).weights, np.arange(3000), 1e-12, False
     )
     assert moves == 0
     assert all(later <= earlier + 1e-12 for earlier, later in itertools.pairwise(found.trace))

@@ -16,8 +16,8 @@ import chains
 import klump
 from klump import MarkovChain
 from klump.chain import rows
-from klump.errors import InvalidArgumentError
 from klump.search.kernels import descent
+from klump.search.kernels.tables import NoA
 from klump.search.method import Task
 from klump.search.multilevel import multilevel
 from klump.search.problem import make_problem, make_table
@@ -59,7 +59,6 @@ def require_as_defined(problem, joint, mu, order):
     columns, rows_ = by_definition(joint, order)
     assert listed(problem.indptr, problem.indices, problem.mass) == columns
     assert listed(problem.out_indptr, problem.out_indices, problem.out_mass) == rows_
-    np.testing.assert_allclose(problem.inflow, joint.sum(axis=0)[order], rtol=1e-14)
     np.testing.assert_array_equal(problem.loops, np.diag(joint)[order])
     np.testing.assert_array_equal(problem.mu, mu[order])
     assert problem.indices.dtype == problem.out_indices.dtype == np.int32
@@ -96,11 +95,10 @@ def test_arrays_of_the_size_of_the_transitions_are_memory_mapped(rng, mapped, tm
         problem = make_problem(chain, order)
         for name in AS_LARGE_AS_TRANSITIONS:
             assert rows.folder_of(getattr(problem, name)) == tmp_path / "chain.mapped", name
-        lists = make_table(problem, labels, 3).lists
-        for array in (lists.mass, lists.marks):
-            assert rows.folder_of(array) == tmp_path / "chain.mapped"
-            assert array.ctypes.data % 64 == 0
-        assert make_table(problem, labels, 3, lists=False).lists.mass.size == 0
+        blocks = make_table(problem, labels, 3).a.blocks
+        assert rows.folder_of(blocks) == tmp_path / "chain.mapped"
+        assert blocks.ctypes.data % 64 == 0
+        assert isinstance(make_table(problem, labels, 3, keep_a=False).a, NoA)
     assert sorted((tmp_path / "chain.mapped").iterdir()) == files
 
 
@@ -174,15 +172,8 @@ def test_lists_in_files_are_filled_alike(rng, mapped):
         tables.append(make_table(problem, labels, 4))
         sums.append(descent.build(problem, tables[-1]))
     assert sums[0] == sums[1]
-    for in_memory, in_files in zip(tables[0].lists, tables[1].lists, strict=True):
+    for in_memory, in_files in zip(tables[0].a, tables[1].a, strict=True):
         np.testing.assert_array_equal(in_memory, in_files)
-
-
-def test_more_lists_than_can_be_numbered_are_one_line(rng, monkeypatch):
-    chain = MarkovChain(sparse.csr_array(chains.random_matrix("sparse", 30, rng)))
-    monkeypatch.setattr("klump.search.problem._MAX_BLOCKS", 30)
-    with pytest.raises(InvalidArgumentError, match=r"use fewer groups, or beta=0\.5"):
-        klump.aggregate(chain, 20, beta=0.3, method="sequential")
 
 
 def test_full_disk_is_one_line(rng, mapped, monkeypatch):
