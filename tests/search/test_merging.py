@@ -27,7 +27,7 @@ def assert_bounds_hold(chain, objective, lefts, looseness):
         merging.run(left)
         for a in range(left):
             for b in range(a + 1, left):
-                price = kernels.priced_pair(groups, *weights, a, b)
+                price = kernels.price_pair(groups, *weights, a, b)
                 assert groups.bound[a, b] <= price + 1e-15
                 if left == n:
                     assert groups.bound[a, b] > price - looseness * (groups.nu[a] + groups.nu[b])

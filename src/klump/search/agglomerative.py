@@ -20,7 +20,7 @@ from scipy import sparse
 from klump.chain import MarkovChain
 from klump.errors import InvalidArgumentError, Setting
 from klump.search.descent import cost_of, score
-from klump.search.kernels.tables import Weights
+from klump.search.kernels.tables import Groups, Weights
 from klump.search.method import Found, Labels, Record, Task
 from klump.search.objective import Objective
 
@@ -111,8 +111,6 @@ class Merging:
     """Greedy merging in resumable steps; ``pairs`` and ``prices`` hold the merger and its price per step."""
 
     def __init__(self, joint: Any, mu: Floats, leaf: Labels, weights: Weights) -> None:
-        from klump.search.kernels.merging import Groups
-
         count = int(leaf.max()) + 1
         self.weight_into, self.weight_flow = weights.into, -weights.flow
         self.pairs = np.zeros((count - 1, 2), dtype=np.int64)
@@ -142,9 +140,9 @@ class Merging:
 
     def _bound_prices(self, *, single_states: bool) -> None:
         """Lower bounds of all prices, ``_PAIRS_PER_CALL`` per kernel call."""
-        from klump.search.kernels.merging import TILE, begin, bound_rows
+        from klump.search.kernels.merging import TILE, bound_rows, sum_rows
 
-        begin(self.groups)
+        sum_rows(self.groups)
         count = len(self.groups.nu)
         rows = TILE * max(1, _PAIRS_PER_CALL // (TILE * count))
         for first in range(0, count, rows):
@@ -153,9 +151,15 @@ class Merging:
 
     def run(self, until: int) -> None:
         """Merge until ``until`` groups remain."""
-        from klump.search.kernels.merging import merge
+        from klump.search.kernels.merging import cheapest_pair, merge_pair
 
-        self.priced += merge(self.groups, self.weight_into, self.weight_flow, until, self.pairs, self.prices)
+        groups, weights, count = self.groups, (self.weight_into, self.weight_flow), len(self.groups.nu)
+        for step in range(count - int(groups.alive[0]), count - until):
+            a, b, self.prices[step], exact = cheapest_pair(groups, *weights)
+            self.pairs[step] = sorted((groups.name[a], groups.name[b]))
+            merge_pair(groups, *weights, a, b)
+            groups.name[a] = count + step
+            self.priced += exact
 
 
 def _by_group(matrix: Any, leaf: Labels, count: int) -> Any:

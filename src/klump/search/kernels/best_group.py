@@ -40,7 +40,7 @@ _MANY_GROUPS = 128
 _GROUPS_PER_LINK = 32
 
 
-@njit(**INLINED)
+@njit(inline="always")
 def collect(problem: Problem, table: Table, weights: Weights, x: int, work: Work) -> None:
     """Collect the links of state x with the groups, if B has a weight."""
     work.leave[0] = np.nan
@@ -48,7 +48,7 @@ def collect(problem: Problem, table: Table, weights: Weights, x: int, work: Work
         collect_links(table.a, problem, table.labels, x, work)
 
 
-@njit(**INLINED)
+@njit(inline="always")
 def price_move(problem: Problem, table: Table, weights: Weights, x: int, y: int, work: Work) -> float:
     """Change of the cost when state x moves to group y; that of leaving its group is computed once."""
     if np.isnan(work.leave[0]):
@@ -61,7 +61,7 @@ def price_move(problem: Problem, table: Table, weights: Weights, x: int, y: int,
     return price
 
 
-@njit(**INLINED)
+@njit(inline="always")
 def _leave_price(problem: Problem, table: Table, weights: Weights, x: int, work: Work) -> float:
     """Change of the cost when state x leaves its group and joins none."""
     home = np.int64(table.labels[x])
@@ -83,7 +83,7 @@ def bound_leave_nu(table: Table, home: int, mu: float) -> float:
     return -mu * (table.nu_log[home] + LOG2_E * (1.0 - 0.5 * u))
 
 
-@njit(**INLINED)
+@njit(inline="always")
 def _bound_moves(problem: Problem, table: Table, weights: Weights, x: int, work: Work) -> None:
     """Fill ``work.bound`` with lower bounds of ``price_move``, infinite for the group of the state."""
     k, home, bound, mu = table.size.size, np.int64(table.labels[x]), work.bound, problem.mu[x]
@@ -111,7 +111,7 @@ def _bound_moves(problem: Problem, table: Table, weights: Weights, x: int, work:
     bound[k:] = np.inf
 
 
-@njit(**INLINED)
+@njit(inline="always")
 def best_group(
     problem: Problem, table: Table, weights: Weights, x: int, tolerance: float, work: Work
 ) -> tuple[Group, float]:
@@ -176,7 +176,7 @@ def _lowest(bound: Floats) -> tuple[float, int]:
     return least, at
 
 
-@njit(**INLINED)
+@njit(inline="always")
 def move(problem: Problem, table: Table, weights: Weights, x: int, y: int, work: Work) -> None:
     """Move state x, whose links are collected, to group y in every sum."""
     home, mu = np.int64(table.labels[x]), problem.mu[x]

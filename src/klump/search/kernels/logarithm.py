@@ -43,6 +43,7 @@ _R11 = np.float32(_C11)
 _ROUGH_SQRT_HALF_BITS = np.int32(0x3F3504F3)
 _ROUGH_MANTISSA = np.int32(23)
 _ROUGH_SMALLEST = np.float32(2.0**-120)
+_ROUGH_NORMAL = np.float32(2.0**-126)
 # Relative error of rough_gain: ten roundings of 2^-24, and the term of z^13 of the series.
 ROUGH_GAIN_ERROR = 2.0**-19
 
@@ -87,7 +88,16 @@ def _rough_log2(t: Any) -> Any:
     bits = np.float32(t).view(np.int32)
     exponent = np.int32(np.int32(bits - _ROUGH_SQRT_HALF_BITS) >> _ROUGH_MANTISSA)
     m = np.int32(bits - np.int32(exponent << _ROUGH_MANTISSA)).view(np.float32)
-    return np.float32(np.float32(exponent) + _rough_log2_ratio(np.float32((m - _ONE) / (m + _ONE))))
+    z = np.float32((m - _ONE) / (m + _ONE))
+    s = np.float32(z * z)
+    p = np.float32(np.float32(np.float32(_R7 * s + _R5) * s + _R3) * s + _R1)
+    return np.float32(np.float32(exponent) + z * p)
+
+
+@njit(**INLINED)
+def rough_f(t: Any) -> Any:
+    """``f`` in float32, for t >= 0."""
+    return np.float32(t * _rough_log2(max(t, _ROUGH_NORMAL)))
 
 
 @njit(**INLINED)

@@ -1,76 +1,52 @@
-"""Greedy merging: always the two groups whose merger costs least, until few are left.
+"""Greedy merging: the two groups whose merger costs least, until k are left.
 
 With ``g(x, y) = f(x + y) - f(x) - f(y)``, the price of merging groups a and b is::
 
     weight_into sum_i g(A[i, a], A[i, b])  +  weight_flow (change of sum f(B))  +  g(nu[a], nu[b])
 
-A merger elsewhere changes the price of a pair, but only through B, and there never by more than
-``2 / ln 2`` times the change of ``sum sqrt(B[a, z] B[b, z])`` (for that function less g is concave and homogeneous,
-like g itself). So every pair has a lower bound, first computed in single precision, less what rounding may have done,
-then kept up without a logarithm. A pair is priced exactly when its bound is the lowest of all; what is then still the
-lowest is merged.
-
-The logarithm stands in ``descent.py``; numba's cache does not notice if it changes there.
+A merger of other groups changes the price of a pair only through B, by at most ``2 / ln 2`` times the change of
+``sum sqrt(B[a, z] B[b, z])``: that function minus g is concave and homogeneous, like g itself. So every pair keeps a
+lower bound, computed in float32 minus its rounding error, and lowered after each merger without a logarithm. A pair is
+priced exactly when its bound is the lowest.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
-from klump.search.kernels.logarithm import LOG2_E, f
-from klump.search.kernels.options import INLINED as PART
-from klump.search.kernels.options import KERNEL
-from klump.search.kernels.tables import Floats, Ints
+from klump.search.kernels.logarithm import f, rough_f
+from klump.search.kernels.options import CALLED, INLINED, KERNEL
+from klump.search.kernels.tables import Floats, Groups, Singles
 
-Singles = NDArray[np.float32]
-
-_ALL_BUT_SIGN = np.int32(0x7FFFFFFF)
-_STEEPEST = 2.8853900817779268  # 2 / ln 2
-
-# The logarithm in single precision: as fast_log2, with the exponent turned to a float by adding it to a large one.
-_C1, _C3, _C5, _C7 = (np.float32(2.0 * LOG2_E / odd) for odd in (1, 3, 5, 7))
-_SQRT_HALF_BITS = np.int32(0x3F3504F3)
-_LARGE_BITS, _LARGE = np.int32(0x4B400000), np.float32(12582912.0)
-_ZERO, _ONE, _SMALLEST = np.float32(0.0), np.float32(1.0), np.float32(1.1754944e-38)
-_BITS, _SIGN = np.int32(23), np.int32(31)
-# Terms that are added in single precision before the sum goes on in double.
+# 2 / ln 2.
+_STEEPEST = 2.8853900817779268
+_ZERO = np.float32(0.0)
+_INFINITY = np.float32(np.inf)
+# Bits of a float32 without the sign, and the place of the sign.
+_WITHOUT_SIGN = np.int32(0x7FFFFFFF)
+_SIGN = np.int32(31)
+# Terms that are added in float32 before the sum goes on in float64.
 _TERMS = 64
-# Roundings of a term and of a sum of so many, in units of the last place, generously; then those of a bound and of a
-# change of it; and more than what single precision loses in all among numbers too small for it.
-_ROUNDING, _UNIT, _MORE, _UNDERFLOW = 48 * 2.0**-23, np.float32(2.0**-23), np.float32(1.0 + 2.0**-20), 1e-30
-_UP = np.float32(np.inf)
+# Rounding error of a sum of _TERMS values of rough_f, relative: 48 units in the last place of a float32.
+_ROUNDING = 48 * 2.0**-23
+# One unit in the last place of a float32, relative.
+_UNIT = np.float32(2.0**-23)
+# Factor that exceeds the rounding error of a change of a bound.
+_MORE = np.float32(1.0 + 2.0**-20)
+# Sum of masses below the smallest float32, generously.
+_UNDERFLOW = 1e-30
 # Rows that are compared with another one while it is in the cache.
 TILE = 4
-# How much quicker an entry is priced among all than found along a link.
-_FEW = 3
-# Pairs that are priced one by one, the most promising first, before all others are looked through.
-_FIRST_LOOKS = 8
+# Time of one entry along a link, in entries of a dense row. Empirical.
+_LINK_COST = 3
+# Pairs priced one by one, the lowest bound first, before all others are scanned.
+_FIRST_PRICES = 8
 
 
-class Groups(NamedTuple):
-    """Groups that are being merged: those alive come first, in no order. All arrays are used up."""
-
-    into: Floats  # (m, n) A transposed, one row a group; (m, 0) if it has no weight
-    flow: Floats  # (m, m) B; (0, 0) if it has no weight
-    back: Floats  # (m, m) B transposed
-    rough_into: Singles  # the same in single precision
-    rough_flow: Singles
-    rough_back: Singles
-    nu: Floats  # (m,)
-    bound: Singles  # (m, m) at most the price of each pair a < b
-    least: Singles  # (m,) at most the least bound of each row
-    sums: Floats  # (3, m) sums of f over the rows of into, flow and back
-    work: Singles  # (6, m) scratch space
-    shared: Floats  # (m,) scratch space
-    name: Ints  # (m,) what each group is called
-    alive: Ints  # (1,) how many there are
-
-
-@njit(**PART)
+@njit(**INLINED)
 def _sum_f(row: Floats, size: int) -> float:
     total = 0.0
     for z in range(size):
@@ -78,7 +54,7 @@ def _sum_f(row: Floats, size: int) -> float:
     return total
 
 
-@njit(**PART)
+@njit(**INLINED)
 def _sum_f_of_both(one: Floats, other: Floats, size: int) -> float:
     total = 0.0
     for z in range(size):
@@ -86,37 +62,26 @@ def _sum_f_of_both(one: Floats, other: Floats, size: int) -> float:
     return total
 
 
-@njit(**PART)
-def _rough_f(t: Any) -> Any:
-    t = max(t, _SMALLEST)
-    bits = np.float32(t).view(np.int32)
-    exponent = np.int32(np.int32(bits - _SQRT_HALF_BITS) >> _BITS)
-    mantissa = np.int32(bits - np.int32(exponent << _BITS)).view(np.float32)
-    z = np.float32((mantissa - _ONE) / (mantissa + _ONE))
-    s = np.float32(z * z)
-    p = np.float32(np.float32(np.float32(_C7 * s + _C5) * s + _C3) * s + _C1)
-    whole = np.float32(np.int32(exponent + _LARGE_BITS).view(np.float32) - _LARGE)
-    return np.float32(t * np.float32(whole + z * p))
-
-
-@njit(**PART)
+@njit(**INLINED)
 def _rough_sum(one: Singles, other: Singles, size: int) -> float:
-    """Sum f(one + other) in single precision."""
+    """Sum f(one + other) in float32."""
     total = 0.0
     for begin in range(0, size, _TERMS):
         end = min(begin + _TERMS, size)
-        # As slices, here and below, because an index that might be negative keeps a loop from vectorising.
+        # Slices: an index that might be negative keeps a loop from vectorising.
         x, y = one[begin:end], other[begin:end]
         part: Any = _ZERO
         for z in range(x.size):
-            part += _rough_f(x[z] + y[z])
+            part += rough_f(x[z] + y[z])
         total += part
     return total
 
 
 @njit(**KERNEL)
-def begin(groups: Groups) -> None:
-    """Fill the sums."""
+def sum_rows(
+    groups: Groups,  # in, out
+) -> None:
+    """Fill the sums of f over rows."""
     k = groups.alive[0]
     for a in range(k):
         groups.sums[0, a] = _sum_f(groups.into[a], groups.into.shape[1])
@@ -130,17 +95,17 @@ def bound_rows(
     groups: Groups,  # in/out
     weight_into: float,  # in
     weight_flow: float,  # in
-    single_states: bool,  # in: then A is B, and half as dear to look at
+    single_states: bool,  # in: groups of one state each, for which A is B
     first: int,  # in: a multiple of TILE
     end: int,  # in
 ) -> None:
-    """Bound the prices of the pairs of some groups with all that follow."""
+    """Bound the prices of the pairs of groups first to end - 1 with all that follow."""
     k = groups.alive[0]
     for tile in range(first, end, TILE):
-        few = True
+        by_links = True
         for a in range(tile, min(tile + TILE, k)):
-            few = few and _has_few_links(groups, a)
-        if few:
+            by_links = by_links and _has_few_links(groups, a)
+        if by_links:
             for a in range(tile, min(tile + TILE, k)):
                 _price_by_links(groups, weight_into, weight_flow, a, a + 1)
         else:
@@ -151,9 +116,9 @@ def bound_rows(
         _refresh_least(groups, a)
 
 
-@njit(**PART)
+@njit(**CALLED)
 def _has_few_links(groups: Groups, a: int) -> bool:
-    """Whether a group has so few links that looking for the others' along them is quicker than pricing all pairs."""
+    """Whether visiting the links of a group is quicker than pricing all its pairs."""
     links = 0
     for i in range(groups.into.shape[1]):
         links += groups.into[a, i] > 0.0
@@ -161,12 +126,12 @@ def _has_few_links(groups: Groups, a: int) -> bool:
         for z in range(groups.alive[0]):
             links += groups.flow[a, z] > 0.0
             links += groups.back[a, z] > 0.0
-    return links * _FEW < 2 * groups.alive[0]
+    return links * _LINK_COST < 2 * groups.alive[0]
 
 
-@njit(**PART)
+@njit(**CALLED)
 def _price_by_links(groups: Groups, weight_into: float, weight_flow: float, a: int, begin: int) -> None:
-    """Bound the price of a with every group from ``begin`` on: only where both have links is there anything to add."""
+    """Bound the price of a with every group from ``begin`` on; g(x, y) is zero unless both have a link."""
     k, nu, sums, shared = groups.alive[0], groups.nu, groups.sums, groups.shared
     for c in range(begin, k):
         shared[c] = 0.0
@@ -194,35 +159,41 @@ def _price_by_links(groups: Groups, weight_into: float, weight_flow: float, a: i
             _set_bound(groups, min(a, c), max(a, c), _below(price))
 
 
-@njit(**PART)
+@njit(**INLINED)
 def _joined(x: float, y: float) -> float:
     return f(x + y) - f(x) - f(y)
 
 
-@njit(**PART)
+@njit(**INLINED)
 def _below(price: float) -> Any:
-    """Round down to single precision."""
+    """Round down to float32."""
     return np.float32(price - 2.0 * _UNIT * abs(price) - _UNDERFLOW)
 
 
-@njit(**PART)
+@njit(**INLINED)
 def _order(value: Any) -> Any:
-    """Turn a float into an integer of the same order, and back: because the least of integers vectorises."""
+    """Map a float32 to an int32 of the same order: the minimum of integers vectorises."""
     bits = np.float32(value).view(np.int32)
-    return np.int32(bits ^ np.int32(np.int32(bits >> _SIGN) & _ALL_BUT_SIGN))
+    return np.int32(bits ^ np.int32(np.int32(bits >> _SIGN) & _WITHOUT_SIGN))
 
 
-@njit(**PART)
+@njit(**INLINED)
+def _from_order(order: Any) -> Any:
+    """Inverse of ``_order``, which is its own inverse on bits."""
+    return np.int32(_order(np.int32(order).view(np.float32))).view(np.float32)
+
+
+@njit(**CALLED)
 def _refresh_least(groups: Groups, a: int) -> None:
     """Find the least bound of a row."""
-    least = _order(_UP)
+    least = _order(_INFINITY)
     row = groups.bound[a, a + 1 : groups.alive[0]]
     for b in range(row.size):
         least = min(least, _order(row[b]))
-    groups.least[a] = np.int32(_order(np.int32(least).view(np.float32))).view(np.float32)
+    groups.least[a] = _from_order(least)
 
 
-@njit(**PART)
+@njit(**CALLED)
 def _price(groups: Groups, weight_into: float, weight_flow: float, a: int, b: int) -> float:
     """Price a pair exactly."""
     k, n = groups.alive[0], groups.into.shape[1]
@@ -237,11 +208,11 @@ def _price(groups: Groups, weight_into: float, weight_flow: float, a: int, b: in
     return price
 
 
-@njit(**PART)
+@njit(**CALLED)
 def _rough_price(
     groups: Groups, weight_into: float, weight_flow: float, a: int, b: int, into_is_back: bool
 ) -> float:
-    """At most the price of a pair, and not much less, in single precision."""
+    """Lower bound of the price of a pair, tight up to float32 rounding."""
     k, n = groups.alive[0], groups.into.shape[1]
     mass = groups.nu[a] + groups.nu[b]
     price = _joined(groups.nu[a], groups.nu[b])
@@ -258,11 +229,11 @@ def _rough_price(
     return _below(price - _ROUNDING * slack)
 
 
-@njit(**PART)
+@njit(**INLINED)
 def _beside(groups: Groups, a: int, b: int) -> float:
-    """Find what is missing of the change of sum f(B), given sum f of both rows and both columns as they add up.
+    """Change of sum f(B) minus sum f of the two merged rows and columns.
 
-    These are counted twice where the two groups meet themselves, and there four entries become one.
+    Rows and columns overlap in the four entries between the two groups, which become one.
     """
     flow, sums = groups.flow, groups.sums
     change = -sums[1, a] - sums[1, b] - sums[2, a] - sums[2, b]
@@ -273,35 +244,17 @@ def _beside(groups: Groups, a: int, b: int) -> float:
 
 
 @njit(**KERNEL)
-def merge(
-    groups: Groups,  # in/out
+def cheapest_pair(
+    groups: Groups,  # in, out: bounds
     weight_into: float,  # in
     weight_flow: float,  # in
-    until: int,  # in: how many groups shall be left
-    pairs: Ints,  # out: (m - 1, 2) names of the groups merged; the new one is called m, m + 1, ...
-    prices: Floats,  # out: (m - 1,)
-) -> int:
-    """Merge until few groups are left; returns how many pairs were priced exactly."""
-    priced = 0
-    while groups.alive[0] > until:
-        a, b, price, exact = _cheapest(groups, weight_into, weight_flow)
-        priced += exact
-        done = groups.nu.size - groups.alive[0]
-        first, second = min(groups.name[a], groups.name[b]), max(groups.name[a], groups.name[b])
-        pairs[done, 0], pairs[done, 1], prices[done] = first, second, price
-        _merge_pair(groups, weight_into, weight_flow, a, b)
-        groups.name[a] = groups.nu.size + done
-    return priced
-
-
-@njit(**PART)
-def _cheapest(groups: Groups, weight_into: float, weight_flow: float) -> tuple[int, int, float, int]:
-    """Find the pair with the lowest price, and that; also how many pairs were priced exactly."""
+) -> tuple[int, int, float, int]:
+    """Find the pair a < b with the lowest price; returns it, its price and the number of exact prices computed."""
     bound, k = groups.bound, groups.alive[0]
     best, at_a, at_b = np.inf, 0, 1
     exact = 0
-    # A good price to begin with saves looking at many pairs.
-    for _ in range(_FIRST_LOOKS):
+    # A low price early excludes most pairs.
+    for _ in range(_FIRST_PRICES):
         a, b = _lowest(groups)
         if bound[a, b] >= best or (a == at_a and b == at_b and exact):
             break
@@ -327,7 +280,7 @@ def _cheapest(groups: Groups, weight_into: float, weight_flow: float) -> tuple[i
     return at_a, at_b, best, exact
 
 
-@njit(**PART)
+@njit(**INLINED)
 def _lowest(groups: Groups) -> tuple[int, int]:
     """Find the pair with the lowest bound."""
     a = 0
@@ -341,9 +294,15 @@ def _lowest(groups: Groups) -> tuple[int, int]:
     return a, b
 
 
-@njit(**PART)
-def _merge_pair(groups: Groups, weight_into: float, weight_flow: float, a: int, b: int) -> None:
-    """Make one group of a < b, at the place of a, and put the last one at the place of b."""
+@njit(**KERNEL)
+def merge_pair(
+    groups: Groups,  # in, out
+    weight_into: float,  # in
+    weight_flow: float,  # in
+    a: int,  # in: becomes the merged group
+    b: int,  # in: > a; the last group takes its place
+) -> None:
+    """Merge groups a and b and update all bounds."""
     last, bound, into = groups.alive[0] - 1, groups.bound, groups.into
     if groups.flow.size:
         _loosen(groups, weight_flow, a, b)
@@ -371,18 +330,18 @@ def _merge_pair(groups: Groups, weight_into: float, weight_flow: float, a: int, 
             _set_bound(groups, first, second, price)
 
 
-@njit(**PART)
+@njit(**INLINED)
 def _set_bound(groups: Groups, a: int, b: int, bound: Any) -> None:
     groups.bound[a, b] = bound
     groups.least[a] = min(groups.least[a], bound)
 
 
-@njit(**PART)
+@njit(**CALLED)
 def _loosen(groups: Groups, weight_flow: float, a: int, b: int) -> None:
-    """Lower all bounds by what merging a and b may change in B."""
+    """Lower all bounds by the largest change that merging a and b can make through B."""
     k, work = groups.alive[0], groups.work
     root = np.sqrt(-weight_flow * _STEEPEST)
-    # Columns a and b of B as they meet each row, then rows a and b as they meet each column.
+    # Square roots of columns a and b of B, then of rows a and b.
     for c in range(k):
         one, other = groups.back[a, c], groups.back[b, c]
         work[0, c], work[1, c], work[2, c] = (
@@ -404,7 +363,7 @@ def _loosen(groups: Groups, weight_flow: float, a: int, b: int) -> None:
         row = groups.bound[c, c + 1 : k]
         out, out_a, out_b = work[0, c + 1 : k], work[1, c + 1 : k], work[2, c + 1 : k]
         into, into_a, into_b = work[3, c + 1 : k], work[4, c + 1 : k], work[5, c + 1 : k]
-        least = _order(_UP)
+        least = _order(_INFINITY)
         for d in range(row.size):
             change = np.float32(both_out * out[d] + both_in * into[d]) * _MORE
             change -= np.float32(a_out * out_a[d] + b_out * out_b[d])
@@ -412,12 +371,12 @@ def _loosen(groups: Groups, weight_flow: float, a: int, b: int) -> None:
             lower = np.float32(row[d] - np.float32(max(change, _ZERO) + _UNIT * abs(row[d])))
             row[d] = lower
             least = min(least, _order(lower))
-        groups.least[c] = np.int32(_order(np.int32(least).view(np.float32))).view(np.float32)
+        groups.least[c] = _from_order(least)
 
 
-@njit(**PART)
+@njit(**CALLED)
 def _join_flow(groups: Groups, a: int, b: int) -> None:
-    """Add row and column b of B to a, and put the last ones at their place."""
+    """Add row and column b of B to row and column a; the last ones take their place."""
     flow, back, sums = groups.flow, groups.back, groups.sums
     k, last = groups.alive[0], groups.alive[0] - 1
     for c in range(k):
@@ -437,6 +396,6 @@ def _join_flow(groups: Groups, a: int, b: int) -> None:
 
 
 @njit(**KERNEL)
-def priced_pair(groups: Groups, weight_into: float, weight_flow: float, a: int, b: int) -> float:
-    """Price one pair exactly: what the bounds are tested against."""
+def price_pair(groups: Groups, weight_into: float, weight_flow: float, a: int, b: int) -> float:
+    """Price of one pair."""
     return _price(groups, weight_into, weight_flow, a, b)

@@ -7,6 +7,7 @@ from typing import Any
 # NaN and infinity keep their meaning; only the order of sums and the use of fused operations are free. Division by
 # zero gives infinity instead of an error, whose check would keep loops from vectorising.
 FAST = {"reassoc", "contract", "nsz"}
+# Functions called from Python.
 KERNEL: dict[str, Any] = {
     "error_model": "numpy",
     "fastmath": FAST,
@@ -14,12 +15,13 @@ KERNEL: dict[str, Any] = {
     "nogil": True,
     "no_cfunc_wrapper": True,
 }
-# Without reference counts: kernels allocate nothing, and counting would take most of a sweep's time.
-INLINED: dict[str, Any] = {
+# Functions called from kernels: without wrappers for Python and C, whose compilation would take half of the time, and
+# without reference counts, which would take most of a sweep's time: kernels allocate nothing.
+CALLED: dict[str, Any] = {
     "error_model": "numpy",
     "fastmath": FAST,
     "_nrt": False,
-    "forceinline": True,
     "no_cpython_wrapper": True,
     "no_cfunc_wrapper": True,
 }
+INLINED: dict[str, Any] = {**CALLED, "forceinline": True}

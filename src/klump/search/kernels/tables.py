@@ -145,3 +145,22 @@ class Work(NamedTuple):
     ratio: Singles  # (size,) entries of A divided by the mass of a transition
     share: Singles  # (size,) mass of the transition divided by that of all transitions to the state
     group: Shorts  # (size,) groups of the entries
+
+
+class Groups(NamedTuple):
+    """Groups that are being merged, those that remain in front, in no order. All arrays are overwritten."""
+
+    into: Floats  # (m, n) A transposed, one row per group; (m, 0) if its weight is zero
+    flow: Floats  # (m, m) B; (0, 0) if its weight is zero
+    back: Floats  # (m, m) B transposed
+    rough_into: Singles  # the same in float32
+    rough_flow: Singles
+    rough_back: Singles
+    nu: Floats  # (m,)
+    bound: Singles  # (m, m) lower bound of the price of each pair a < b
+    least: Singles  # (m,) lower bound of each row of bounds
+    sums: Floats  # (3, m) sums of f over the rows of into, flow and back
+    work: Singles  # (6, m) scratch space
+    shared: Floats  # (m,) scratch space
+    name: Ints  # (m,) number of each group
+    alive: Ints  # (1,) number of groups that remain
