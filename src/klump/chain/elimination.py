@@ -11,13 +11,12 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from klump.compilation import kernel
 
 Floats = NDArray[np.float64]
 
-# Reassociation and fused multiply-add are safe for non-negative terms; "nnan" and "ninf" would lose NaN and infinity.
-FASTMATH = {"reassoc", "contract", "nsz"}
 # States per panel of the blocked elimination; the unrolled loop of _update_trailing has this many terms.
 _PANEL_ROWS = 8
 # Largest inflow / pivot in back substitution; above it all masses are rescaled, as float64 overflows at 1e308.
@@ -29,7 +28,7 @@ _NEGLIGIBLE_BITS = 60
 _POWERS_OF_HALF = 0.5 ** np.arange(_NEGLIGIBLE_BITS)
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=FASTMATH)
+@kernel
 def solve_dense(weights: Floats) -> tuple[Floats, bool]:
     """Stationary masses (largest 1) by GTH elimination; overwrites ``weights``.
 
@@ -60,7 +59,7 @@ def solve_dense(weights: Floats) -> tuple[Floats, bool]:
     return quotient(mass, exit_rate), min_flow > _MIN_FLOW
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=FASTMATH)
+@kernel
 def _eliminate_panel(
     a: Floats,  # inout: rows first..last-1 become next-state distributions over the later states
     first: int,
@@ -81,7 +80,7 @@ def _eliminate_panel(
                     a[k, c] /= total
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=FASTMATH)
+@kernel
 def _censor_row(a: Floats, i: int, first: int, last: int, end: int) -> None:
     """Eliminate the states first..last-1 from row ``i``: a[i, j+1:end] += a[i, j] a[j, j+1:end] in turn."""
     for j in range(first, last):
@@ -91,7 +90,7 @@ def _censor_row(a: Floats, i: int, first: int, last: int, end: int) -> None:
                 a[i, c] += through * a[j, c]
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=FASTMATH)
+@kernel
 def _update_trailing(a: Floats, first: int, last: int) -> None:
     """Rank-8 update of the rows below a full panel (the trailing submatrix)."""
     n = a.shape[0]
@@ -109,7 +108,7 @@ def _update_trailing(a: Floats, first: int, last: int) -> None:
                 )
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=FASTMATH)
+@kernel
 def _substitute_back(a: Floats, pivot: Floats) -> tuple[Floats, float]:
     """Back substitution: masses from the last state to the first (largest 1), and the smallest inflow."""
     n = a.shape[0]
@@ -138,7 +137,7 @@ def _substitute_back(a: Floats, pivot: Floats) -> tuple[Floats, float]:
     return mass, min_flow / largest
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(fastmath=False)
 def quotient(mass: Floats, exit_rate: Floats) -> Floats:
     """Quotient mass / exit_rate, scaled so that the largest result is about 1."""
     n = len(mass)
@@ -152,7 +151,7 @@ def quotient(mass: Floats, exit_rate: Floats) -> Floats:
     return ldexp_to_largest(result, exponent)
 
 
-@njit(cache=True, nogil=True)
+@kernel(fastmath=False)
 def ldexp_to_largest(mantissa: Floats, exponent: NDArray[np.int64]) -> Floats:
     """Values mantissa * 2^(exponent - top), with ``top`` the largest exponent of a positive mantissa."""
     top = np.int64(-(2**62))
@@ -165,7 +164,7 @@ def ldexp_to_largest(mantissa: Floats, exponent: NDArray[np.int64]) -> Floats:
     return result
 
 
-@njit(cache=True, nogil=True)
+@kernel(fastmath=False)
 def _add(m: float, e: int, other_m: float, other_e: int) -> tuple[float, int]:
     """Sum m 2^e + other_m 2^other_e as mantissa and exponent; the mantissa is not normalised."""
     if m == 0.0:
@@ -176,7 +175,7 @@ def _add(m: float, e: int, other_m: float, other_e: int) -> tuple[float, int]:
     return (other_m + m * _POWERS_OF_HALF[shift], other_e) if shift < _NEGLIGIBLE_BITS else (other_m, other_e)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(fastmath=False)
 def solve_wide_range(weights: Floats) -> Floats:
     """Stationary masses (largest about 1) by GTH elimination with a separate integer exponent per number.
 

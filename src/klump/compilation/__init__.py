@@ -1,0 +1,10 @@
+"""Compilation of kernels: decorators, the cache of compiled code, and the announcement of compilation.
+
+Importing this package does not import numba.
+"""
+
+from klump.compilation.announcement import Compilation, compilations, need
+from klump.compilation.decorators import FASTMATH, inlined, kernel
+from klump.compilation.folders import cache_folder
+
+__all__ = ["FASTMATH", "Compilation", "cache_folder", "compilations", "inlined", "kernel", "need"]

@@ -1,0 +1,93 @@
+"""Decorators for kernels: ``kernel`` for entry points, which are cached on disk, ``inlined`` for their parts.
+
+With ``NUMBA_DISABLE_JIT=1`` both return the function unchanged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar, overload
+
+from klump.compilation.announcement import follow
+from klump.compilation.cache import KernelCache
+from klump.compilation.sources import record_sources
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+# Sums may be reordered, and products and sums fused; NaN and infinity keep their meaning.
+FASTMATH = frozenset({"reassoc", "contract", "nsz"})
+
+
+@overload
+def kernel(function: F, /) -> F: ...
+@overload
+def kernel(
+    *, fastmath: frozenset[str] | bool = ..., error_model: str = ..., allocates: bool = ...
+) -> Callable[[F], F]: ...
+def kernel(
+    function: F | None = None,
+    /,
+    *,
+    fastmath: frozenset[str] | bool = FASTMATH,
+    error_model: str = "numpy",
+    allocates: bool = True,
+) -> F | Callable[[F], F]:
+    """Compile a function that Python calls, without the GIL, and cache the machine code on disk.
+
+    Parameters
+    ----------
+    fastmath
+        LLVM's fast-math flags; False keeps sums in the order in which they are written.
+    error_model
+        ``"numpy"``: division by zero gives infinity or NaN; the check of ``"python"`` keeps loops from vectorising.
+    allocates
+        False for kernels that allocate no arrays: reference counts are left out.
+    """
+    options = _options(fastmath, error_model, allocates)
+
+    def compile_kernel(function: F) -> F:
+        from numba import njit
+
+        dispatcher = njit(nogil=True, **options)(function)
+        # A closure would have to be part of the file's name; kernels have none.
+        if dispatcher is not function and function.__closure__ is None:
+            record_sources()
+            follow(function)
+            dispatcher._cache = KernelCache(function)
+        return dispatcher
+
+    return compile_kernel if function is None else compile_kernel(function)
+
+
+@overload
+def inlined(function: F, /) -> F: ...
+@overload
+def inlined(
+    *, fastmath: frozenset[str] | bool = ..., error_model: str = ..., allocates: bool = ...
+) -> Callable[[F], F]: ...
+def inlined(
+    function: F | None = None,
+    /,
+    *,
+    fastmath: frozenset[str] | bool = FASTMATH,
+    error_model: str = "numpy",
+    allocates: bool = True,
+) -> F | Callable[[F], F]:
+    """Compile a function into each kernel that calls it. Parameters as for :func:`kernel`."""
+    options = _options(fastmath, error_model, allocates)
+
+    def compile_part(function: F) -> F:
+        from numba import njit
+
+        return njit(forceinline=True, **options)(function)
+
+    return compile_part if function is None else compile_part(function)
+
+
+def _options(fastmath: frozenset[str] | bool, error_model: str, allocates: bool) -> dict[str, Any]:
+    """Options of ``numba.njit``."""
+    options = {
+        "fastmath": fastmath if isinstance(fastmath, bool) else set(fastmath),
+        "error_model": error_model,
+    }
+    return options if allocates else {**options, "_nrt": False}
