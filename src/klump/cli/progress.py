@@ -6,13 +6,13 @@ call :meth:`Bars.update`.
 
 from __future__ import annotations
 
+import logging
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
-from importlib import import_module
 from typing import Any, Self
 
 import click
@@ -21,8 +21,6 @@ from klump.chain.wording import counted
 
 # Delay before the bars appear, and shortest run time that is reported without them, in seconds.
 _DELAY = 1.0
-
-_COMPILING = "klump: compiling kernels, once; this takes about half a minute"
 
 
 class Bars:
@@ -175,13 +173,14 @@ class ComparisonProgress(Bars):
     Where standard error is not a terminal, one line per method reports its run time, if that exceeds the delay.
     """
 
+    description = "comparing"
     _running: tuple[str, float] | None = None
 
     def update(self, name: str, done: int, total: int | None, best_cost: float | None = None) -> None:
         """Report the run time of the previous method, and show the next one, ``name``."""
         self._close()
         self._running = name, time.perf_counter()
-        self._advance("comparing", completed=done, total=total, method=name)
+        self._advance(self.description, completed=done, total=total, method=name)
 
     def _columns(self) -> tuple[Any, ...]:
         from rich.progress import MofNCompleteColumn, TextColumn, TimeElapsedColumn
@@ -245,23 +244,17 @@ def comparison_progress(*, quiet: bool) -> Iterator[ComparisonProgress]:
 
 @contextmanager
 def compilation_announced(progress: Bars) -> Iterator[None]:
-    """Announce the first compilation of a kernel in the block; loading from numba's cache is not announced."""
-    events: Any = import_module("numba.core.event")
+    """Print the library's messages, such as the announcement of compilation, with ``progress``."""
+    from klump.compilation import compilations
 
-    class Announcer(events.Listener):  # type: ignore[misc]
-        announced = False
+    class Handler(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            progress.say(f"klump: {record.getMessage()}")
 
-        def on_start(self, event: Any) -> None:
-            if not self.announced:
-                self.announced = progress.compiled = True
-                progress.say(_COMPILING)
-
-        def on_end(self, event: Any) -> None:
-            pass
-
-    announcer = Announcer()
-    events.register("numba:compile", announcer)
+    logger, handler, before = logging.getLogger("klump"), Handler(), len(compilations())
+    logger.addHandler(handler)
     try:
         yield
     finally:
-        events.unregister("numba:compile", announcer)
+        logger.removeHandler(handler)
+        progress.compiled = any(used.seconds is not None for used in compilations()[before:])

@@ -3,8 +3,17 @@
 Importing this package does not import numba.
 """
 
-from klump.compilation.announcement import Compilation, compilations, need
+from klump.compilation.announcement import Compilation, announce_all, compilations, need
 from klump.compilation.decorators import FASTMATH, inlined, kernel
 from klump.compilation.folders import cache_folder
 
-__all__ = ["FASTMATH", "Compilation", "cache_folder", "compilations", "inlined", "kernel", "need"]
+__all__ = [
+    "FASTMATH",
+    "Compilation",
+    "announce_all",
+    "cache_folder",
+    "compilations",
+    "inlined",
+    "kernel",
+    "need",
+]

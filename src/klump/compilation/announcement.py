@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import logging
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
@@ -84,8 +84,8 @@ def _install_listener() -> None:
 
     class Listener(events.Listener):  # type: ignore[misc]
         def on_start(self, event: Any) -> None:
-            if not _begins:
-                _announce(_key(event))
+            if not _begins and (key := _key(event)) is not None:
+                _announce_need(key)
             _begins.append(time.thread_time())
 
         def on_end(self, event: Any) -> None:
@@ -110,19 +110,28 @@ def _present_need() -> str:
     return next(iter(_needs[-1:]), "")
 
 
-def _announce(key: str | None) -> None:
-    """Announce the compilation of a kernel and of all others of the same need that are not compiled yet."""
-    if key is None or key in _announced:
-        return
-    expected = {key, *_table()["needs"].get(_present_need(), ())}
-    done = {*cached_keys(), *(used.key for used in _used)}
-    missing = expected - _announced - (done - {key})
-    seconds = _speed() * sum(_tabulated(key) for key in missing)
-    _announced.update(missing)
+def announce_all() -> None:
+    """Announce the compilation of all kernels of the table that are not compiled yet."""
+    _announce(_not_compiled(_table()["seconds"]), "")
+
+
+def _announce_need(key: str) -> None:
+    """Announce the compilation of a kernel, which begins, and of all others of the same need."""
+    others = _table()["needs"].get(_present_need(), ())
+    _announce({key} | _not_compiled(others), "; `klump warm-up` does it in advance")
+
+
+def _announce(keys: set[str], remedy: str) -> None:
+    """Announce the compilation of kernels that were not announced before."""
+    seconds = _speed() * sum(_tabulated(key) for key in keys - _announced)
+    _announced.update(keys)
     if seconds >= _MIN_SECONDS:
-        _logger.warning(
-            f"compiling kernels for this machine: about {seconds:.0f} s, once; `klump warm-up` does it in advance"
-        )
+        _logger.warning(f"compiling kernels for this machine: about {seconds:.0f} s, once{remedy}")
+
+
+def _not_compiled(keys: Iterable[str]) -> set[str]:
+    """Keys that are not in the cache and were not compiled by this process."""
+    return set(keys) - set(cached_keys()) - {used.key for used in _used}
 
 
 @cache

@@ -123,8 +123,8 @@ def cache_folder() -> Path:
     (``XDG_CACHE_HOME`` or ``~/.cache``, ``~/Library/Caches``, ``%LOCALAPPDATA%``); where neither can be written, of the
     temporary folder.
     """
-    roots, folder = cache_roots(), version_folder()
-    return next((root.path / folder for root in roots if root.names(folder)), roots[0].path / folder)
+    found = [root.path / version_folder() for root in cache_roots()]
+    return next((folder for folder in found if folder.is_dir()), found[0])
 
 
 def cached_keys() -> Iterator[str]:

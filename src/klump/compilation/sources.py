@@ -64,7 +64,7 @@ def kernel_name(function: Any) -> str:
     'chain.elimination.quotient'
     """
     name = f"{function.__module__}.{function.__qualname__}".removeprefix("klump.")
-    return name.replace("<locals>.", "")
+    return name.replace("<locals>.", "").replace("<lambda>", "lambda")
 
 
 def kernel_key(function: Any, arguments: Any, return_type: Any = None) -> str:
