@@ -10,6 +10,7 @@ that it names takes. Run it on an idle machine, after kernels have changed.
 from __future__ import annotations
 
 import json
+import logging
 import os
 import platform
 import subprocess
@@ -19,11 +20,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from klump.compilation import announcement, compilations
+from klump.compilation.announcement import nested_compilations
 from klump.warm_up import QUESTIONS
 
 
-def measure(folder: str) -> Iterator[tuple[str, str, float | None]]:
-    """Need, key and CPU seconds, if it was compiled, of each kernel of each question."""
+def measure(folder: str) -> Iterator[tuple[str | None, str, float | None]]:
+    """Need, if Python calls it, key, and CPU seconds, if it was compiled, of each kernel of each question."""
     for name in QUESTIONS:
         print(name, file=sys.stderr)
         environment = os.environ | {"NUMBA_CACHE_DIR": folder}
@@ -40,12 +42,12 @@ def write_table() -> None:
         for need, key, time in measure(folder):
             if time is not None:
                 seconds[key] = round(time, 2)
-            if need and key not in needs.setdefault(need, []):
+            if need is not None and key not in needs.setdefault(need, []):
                 needs[need].append(key)
     table = {
         "machine": f"{platform.machine()}, Python {platform.python_version()}",
         "seconds": dict(sorted(seconds.items())),
-        "needs": {need: sorted(keys) for need, keys in sorted(needs.items())},
+        "needs": {need: sorted(keys) for need, keys in sorted(needs.items()) if need},
     }
     path = Path(announcement.__file__).with_name("times.json")
     path.write_text(json.dumps(table, indent=1) + "\n", encoding="utf-8")
@@ -54,7 +56,9 @@ def write_table() -> None:
 
 if __name__ == "__main__":
     if len(sys.argv) == 2:
+        logging.getLogger("klump").setLevel(logging.ERROR)
         QUESTIONS[sys.argv[1]]()
-        print(json.dumps([(used.need, used.key, used.seconds) for used in compilations()]))
+        called = [(used.need, used.key, used.seconds) for used in compilations()]
+        print(json.dumps(called + [(None, used.key, used.seconds) for used in nested_compilations()]))
     else:
         write_table()

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 # Values of beta with and without A (beta = 1/2) and B (beta = 1), and one that traps poor starts (beta < 1/2).
 _BETAS = (0.3, 0.5, 1.0)
+# States above which "auto" includes the multilevel search, and one more.
+_MULTILEVEL = 301
 # States above which the stationary distribution is not found by dense elimination.
 _MANY_STATES = 2001
 # States and successors of a memory-mapped chain that is transposed bucket by bucket: more than 2**18 transitions.
@@ -129,13 +131,13 @@ def _exact() -> None:
         is_lumpable(chain, labels)
 
 
-def _method(method: str, kind: Any, n_states: int) -> Callable[[], None]:
+def _method(method: str, kind: Any, n_states: int, betas: tuple[float, ...] = _BETAS) -> Callable[[], None]:
     def ask() -> None:
         from klump.aggregation import aggregate
         from klump.sources.random_chains import random_chain
 
         chain = random_chain(n_states, kind)
-        for beta in _BETAS:
+        for beta in betas:
             aggregate(chain, 4, beta, method, n_init=2)
 
     return ask
@@ -147,14 +149,14 @@ def _mapped() -> None:
     from klump.sources.random_chains import random_chain
 
     with TemporaryDirectory() as folder:
-        for n_states, degree in ((301, 5), (_MAPPED_STATES, _MAPPED_DEGREE)):
+        for n_states, degree in ((_MULTILEVEL, 5), (_MAPPED_STATES, _MAPPED_DEGREE)):
             path = Path(folder) / f"{n_states}.mapped"
             write_chain(random_chain(n_states, "sparse", degree=degree), path)
             chain = read_chain(path)
             _look_at(chain)
-            method = "auto" if n_states == 301 else "sequential"
-            for beta in _BETAS:
-                aggregate(chain, 4, beta, method, n_init=1, max_sweeps=2)
+            if n_states == _MULTILEVEL:
+                aggregate(chain, 4, n_init=1)
+            aggregate(chain, 4, 1.0, "sequential", n_init=1, max_sweeps=2)
             del chain
 
 
@@ -175,7 +177,10 @@ QUESTIONS: dict[str, Callable[[], None]] = {
     "exact": _exact,
     **{f"{method}, dense": _method(method, "dense", 30) for method in _SEARCHES},
     **{f"{method}, sparse": _method(method, "sparse", 40) for method in _SEARCHES},
-    **{f"auto, {kind}, multilevel": _method("auto", kind, 301) for kind in ("dense", "sparse")},
+    **{
+        f"auto, {kind}, multilevel": _method("auto", kind, _MULTILEVEL, (0.5,))
+        for kind in ("dense", "sparse")
+    },
     "memory-mapped": _mapped,
     "blocks of states": _blocks,
 }

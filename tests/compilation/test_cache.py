@@ -54,6 +54,12 @@ def test_functions_stay_plain_without_the_compiler(toys):
     assert toys.files() == []
 
 
+def test_python_can_call_an_inlined_function(toys):
+    """Before and after it was compiled into a kernel for these types, where it has no entry point for Python."""
+    assert toys.run("twice(1)", INTEGERS, "twice(1)", "twice(1.5)")["answers"] == [2, 4, 2, 3.0]
+    assert [path.name.split("-")[0] for path in toys.files()] == ["__main__.add"]
+
+
 def test_importing_kernels_touches_no_disk(toys):
     toys.run()
     assert not toys.cache.exists()

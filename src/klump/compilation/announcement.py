@@ -40,10 +40,12 @@ class Compilation:
     need: str
     seconds: float | None
     """CPU time; None if the kernel was loaded."""
+    nested: bool = False
+    """Whether it was for another kernel that was being compiled, whose time includes it."""
 
 
 _kernels: set[Callable[..., Any]] = set()
-# Kernels that Python called, in order of their first call. Changed under numba's compiler lock only.
+# In order of time; changed under numba's compiler lock only.
 _used: list[Compilation] = []
 _announced: set[str] = set()
 _needs: list[str] = []
@@ -52,8 +54,13 @@ _begins: list[float] = []
 
 
 def compilations() -> list[Compilation]:
-    """Kernels that this process has compiled or loaded, without those that only other kernels call."""
-    return list(_used)
+    """Kernels that this process has compiled or loaded for calls from Python."""
+    return [used for used in _used if not used.nested]
+
+
+def nested_compilations() -> list[Compilation]:
+    """Kernels that this process has compiled or loaded for other kernels."""
+    return [used for used in _used if used.nested]
 
 
 @contextmanager
@@ -68,8 +75,7 @@ def need(name: str) -> Iterator[None]:
 
 def note_load(key: str) -> None:
     """Record that a kernel was loaded."""
-    if not _begins:
-        _used.append(Compilation(key, _present_need(), None))
+    _used.append(Compilation(key, _present_need(), None, nested=bool(_begins)))
 
 
 def follow(function: Callable[..., Any]) -> None:
@@ -91,8 +97,8 @@ def _install_listener() -> None:
         def on_end(self, event: Any) -> None:
             seconds = time.thread_time() - _begins.pop()
             key = _key(event)
-            if not _begins and key is not None:
-                _used.append(Compilation(key, _present_need(), seconds))
+            if key is not None:
+                _used.append(Compilation(key, _present_need(), seconds, nested=bool(_begins)))
 
     events.register("numba:compile", Listener())
 
@@ -151,6 +157,7 @@ def _tabulated(key: str) -> float:
 
 def _speed() -> float:
     """Seconds of this machine per second of the table's, from the kernels that it has compiled; 1 before."""
-    compiled = [used for used in _used if used.seconds is not None and used.key in _table()["seconds"]]
+    known = _table()["seconds"]
+    compiled = [used for used in compilations() if used.seconds is not None and used.key in known]
     tabulated = sum(_tabulated(used.key) for used in compiled)
     return sum(used.seconds or 0.0 for used in compiled) / tabulated if tabulated >= _MIN_MEASURED else 1.0

@@ -6,6 +6,7 @@ With ``NUMBA_DISABLE_JIT=1`` both return the function unchanged.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any, TypeVar, overload
 
 from klump.compilation.announcement import follow
@@ -73,15 +74,40 @@ def inlined(
     error_model: str = "numpy",
     allocates: bool = True,
 ) -> F | Callable[[F], F]:
-    """Compile a function into each kernel that calls it. Parameters as for :func:`kernel`."""
+    """Compile a function into each kernel that calls it. Parameters as for :func:`kernel`.
+
+    It gets no wrapper that converts arguments from Python, which takes longer to compile than a small function. If
+    Python calls it all the same, as tests do, it is compiled again.
+    """
     options = _options(fastmath, error_model, allocates)
 
     def compile_part(function: F) -> F:
         from numba import njit
 
-        return njit(forceinline=True, **options)(function)
+        inlining: dict[str, Any] = {"forceinline": True, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+        dispatcher = njit(**options, **inlining)(function)
+        if dispatcher is not function:
+            _allow_calls(dispatcher, options)
+        return dispatcher
 
     return compile_part if function is None else compile_part(function)
+
+
+def _allow_calls(dispatcher: Any, options: dict[str, Any]) -> None:
+    """Let Python call a function that has no wrapper, where numba would crash: compile it again, with one."""
+    from numba import njit
+
+    @cache
+    def with_wrapper() -> Any:
+        return njit(**options)(dispatcher.py_func)
+
+    def add_overload(result: Any) -> None:
+        # As numba does, but for the table of entry points, through which calls from Python go.
+        dispatcher.overloads[tuple(result.signature.args)] = result
+
+    dispatcher.add_overload = add_overload
+    # What this returns is called with the arguments.
+    dispatcher._compile_for_args = lambda *arguments, **named: with_wrapper()
 
 
 def _options(fastmath: frozenset[str] | bool, error_model: str, allocates: bool) -> dict[str, Any]:
