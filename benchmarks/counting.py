@@ -8,6 +8,7 @@ from functools import cache
 import numpy as np
 from numba import njit
 
+from klump.compilation import FASTMATH, inlined
 from klump.search.descent import TOLERANCE
 from klump.search.kernels import descent as kernels
 from klump.search.problem import make_work
@@ -45,7 +46,7 @@ def counts(problem, table, weights, order) -> dict[str, int]:
 @cache
 def counting_visit():
     """``kernels.visit`` with parts that add what they do to ``table.one``; compiled anew, which takes a minute."""
-    part = njit(**kernels.PART)
+    part = inlined(allocates=False)
     leave, bound, bound_links = kernels._leave, kernels._bound, kernels._bound_links
     leave_exactly, join, move = kernels._leave_exactly, kernels._join, kernels._move
     (
@@ -153,5 +154,7 @@ def counting_visit():
         raise RuntimeError(
             f"the kernel no longer calls {missing[0]}: benchmarks/counting.py counts what it does there"
         )
-    options = {name: value for name, value in kernels.KERNEL.items() if name != "cache"}
-    return njit(**options)(types.FunctionType(original.__code__, original.__globals__ | counted))
+    # Not by ``kernel``: its cache would take this for the original.
+    return njit(nogil=True, fastmath=set(FASTMATH), error_model="numpy", _nrt=False)(
+        types.FunctionType(original.__code__, original.__globals__ | counted)
+    )

@@ -9,12 +9,11 @@ front adds up what is cut off, one from the back what is left, so that nothing i
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
-from klump.search.kernels.options import FAST, KERNEL
+from klump.compilation import inlined, kernel
 from klump.search.kernels.tables import Floats, Ints, Problem, Shorts
 
 
@@ -29,15 +28,12 @@ class Links(NamedTuple):
     touched: Ints  # (k + 3,) places with a count, and room for one more
 
 
-PART: dict[str, Any] = {"error_model": "numpy", "fastmath": FAST, "forceinline": True}
-
-
-@njit(**PART)
+@inlined
 def _f(t: float) -> float:
     return t * np.log2(t) if t > 0.0 else 0.0
 
 
-@njit(**KERNEL)
+@kernel
 def into_sums(problem: Problem, order: Ints, begin: int, end: int, out: Floats) -> None:
     """Add the change of sum f(A) that each cut of the group at ``order[begin:end]`` makes to ``out`` there."""
     size, whole = end - begin, 0.0
@@ -68,7 +64,7 @@ def into_sums(problem: Problem, order: Ints, begin: int, end: int, out: Floats) 
         out[place] -= whole
 
 
-@njit(**PART)
+@inlined
 def _add(links: Links, way: int, z: int, mass: float, n_touched: int) -> int:
     """One more transition from or to group z; the number of groups touched so far."""
     links.touched[n_touched] = z
@@ -78,7 +74,7 @@ def _add(links: Links, way: int, z: int, mass: float, n_touched: int) -> int:
     return n_touched
 
 
-@njit(**PART)
+@inlined
 def _collect(problem: Problem, where: Shorts, x: int, links: Links) -> int:
     """Links of state x with the groups; the number of places touched."""
     n_touched = 0
@@ -100,7 +96,7 @@ def _collect(problem: Problem, where: Shorts, x: int, links: Links) -> int:
     return n_touched
 
 
-@njit(**PART)
+@inlined
 def _flow_sums(
     problem: Problem,
     where: Shorts,
@@ -150,7 +146,7 @@ def _flow_sums(
         out[place] -= whole
 
 
-@njit(**KERNEL)
+@kernel
 def flow_sums(
     problem: Problem,  # in
     labels: Shorts,  # in: (n,)

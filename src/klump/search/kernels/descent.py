@@ -12,18 +12,13 @@ of two layouts: ``Dense`` (one contiguous row a group) or ``Lists`` (the groups 
 nothing else: groups absent from a list all change alike, so they cost no logarithm). A sparse search whose
 A has weight zero keeps no A: a table without lists is smaller, and a move in it touches B alone. Transitions are
 counted beside their mass, so that what is empty is exactly zero.
-
-Everything that is compiled into these kernels stands in this file, but for ``vectors``: numba's cache watches no other.
 """
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numba import njit
 
-from klump.search.kernels import options
+from klump.compilation import inlined, kernel
 from klump.search.kernels.tables import (
     COUNTS,
     GROUPS,
@@ -46,8 +41,8 @@ from klump.search.kernels.tables import (
 from klump.search.kernels.vectors import add_block, add_rows, find_in_block, gain_of_ratios, prefetch
 
 # Nothing is allocated here, so nothing needs counting; reference counts would take most of a sweep's time.
-PART: dict[str, Any] = {"error_model": "numpy", "fastmath": options.FAST, "_nrt": False, "forceinline": True}
-KERNEL: dict[str, Any] = {**options.KERNEL, "_nrt": False}
+_part = inlined(allocates=False)
+_kernel = kernel(allocates=False)
 
 LOG2_E, _LOG2_3 = 1.4426950408889634, 1.584962500721156
 _C1, _C3, _C5, _C7, _C9 = (2.0 * LOG2_E / odd for odd in (1, 3, 5, 7, 9))
@@ -77,7 +72,7 @@ _MANY_GROUPS, _AS_MANY, _FEW_PRICES, _MANY_PRICES = 128, 32, 2, 9
 _AHEAD = 32
 
 
-@njit(**PART)
+@_part
 def fast_log2(t: float) -> float:
     """Logarithm of a positive normal number, without branches so that loops over it vectorise."""
     bits = np.float64(t).view(np.int64)
@@ -96,26 +91,26 @@ def fast_log2(t: float) -> float:
     return np.float64(exponent) + z * (_C1 + s * p)
 
 
-@njit(**PART)
+@_part
 def _least_log2(t: float) -> float:
     """Bound the logarithm of a positive normal number from below, by at most 0.0861: its bits are nearly it."""
     return np.float64(np.float64(t).view(np.int64)) * _ONE_BIT - _BIAS
 
 
-@njit(**PART)
+@_part
 def f(t: float) -> float:
     """``t log2 t``, exactly 0 at 0 (and below: rounding may leave a negative speck)."""
     return max(t, 0.0) * fast_log2(max(t, _SMALLEST))
 
 
-@njit(**KERNEL)
+@_kernel
 def f_array(t: Floats, out: Floats) -> None:
     """``f`` of each entry: the yardstick of the benchmarks, and what the tests check."""
     for i in range(t.size):
         out[i] = f(t[i])
 
 
-@njit(**PART)
+@_part
 def _least(values: Floats) -> tuple[float, np.int64]:
     """Find the least value, nearly, and where it is: as integers, which order floats alike up to their sign.
 
@@ -130,13 +125,13 @@ def _least(values: Floats) -> tuple[float, np.int64]:
     return np.int64(ordered ^ ((ordered >> np.int64(63)) & np.int64(_ALL_BUT_SIGN))).view(np.float64), at
 
 
-@njit(**PART)
+@_part
 def _rounded_up(log: float) -> np.float32:
     """Half the digits of a logarithm of a mass (which is no larger than 1), and no less than it."""
     return np.float32(log * (1.0 - _HALF_DIGITS) + _SMALLEST_FLOAT)
 
 
-@njit(**PART)
+@_part
 def _set_flow(flow: Flow, y: int, z: int, mass: float, log: float) -> None:
     k = flow.counts.shape[0]
     rough = _rounded_up(log)
@@ -150,7 +145,7 @@ def _set_flow(flow: Flow, y: int, z: int, mass: float, log: float) -> None:
         flow.most[k + y] = max(flow.most[k + y], mass)
 
 
-@njit(**PART)
+@_part
 def _set_nu(table: Table, y: int, mass: float) -> None:
     table.nu[MASS, y] = mass
     table.nu[LOG, y] = fast_log2(max(mass, _SMALLEST))
@@ -158,14 +153,14 @@ def _set_nu(table: Table, y: int, mass: float) -> None:
     table.lightest[0] = min(table.lightest[0], mass)
 
 
-@njit(**PART)
+@_part
 def _blocks(lists: Lists, i: Place) -> tuple[np.uint64, np.uint64]:
     """The blocks of the list of state i: the first, and the one behind the last."""
     first = np.uint64(lists.bounds[i, 0])
     return first, first + np.uint64((lists.bounds[i, 1] + 3) >> 2)
 
 
-@njit(**PART)
+@_part
 def _find(lists: Lists, i: Place, y: Place, z: Place) -> tuple[np.int64, np.int64]:
     """Places of two groups among all entries; -1 for one that is not in the list of state i."""
     at_y, at_z = np.int64(-1), np.int64(-1)
@@ -179,7 +174,7 @@ def _find(lists: Lists, i: Place, y: Place, z: Place) -> tuple[np.int64, np.int6
     return at_y, at_z
 
 
-@njit(**PART)
+@_part
 def _put(lists: Lists, place: int, group: int, count: int, mass: float) -> None:
     b, e = place >> 2, place & 3
     lists.marks[b, GROUPS + e] = group
@@ -187,7 +182,7 @@ def _put(lists: Lists, place: int, group: int, count: int, mass: float) -> None:
     lists.mass[b, e] = mass
 
 
-@njit(**PART)
+@_part
 def _add(lists: Lists, place: int, count: int, mass: float) -> None:
     b, e = place >> 2, place & 3
     lists.marks[b, COUNTS + e] += count
@@ -195,13 +190,13 @@ def _add(lists: Lists, place: int, count: int, mass: float) -> None:
     lists.mass[b, e] = max(lists.mass[b, e] + mass, 0.0)
 
 
-@njit(**PART)
+@_part
 def _append(lists: Lists, i: int, y: int, mass: float) -> None:
     _put(lists, 4 * np.int64(lists.bounds[i, 0]) + lists.bounds[i, 1], y, 1, mass)
     lists.bounds[i, 1] += 1
 
 
-@njit(**PART)
+@_part
 def _swap_in_list(lists: Lists, i: int, old: int, new: int, y: int, mass: float, k: int) -> None:
     """Let one transition of state i lead to group y instead of its own, which have these places in the list."""
     if lists.marks[old >> 2, COUNTS + (old & 3)] > 1:
@@ -222,7 +217,7 @@ def _swap_in_list(lists: Lists, i: int, old: int, new: int, y: int, mass: float,
         _put(lists, last, k + e, 0, 0.0)
 
 
-@njit(**PART)
+@_part
 def _build_dense(problem: Problem, table: Table) -> float:
     """Fill A in the dense layout; return sum f(A)."""
     n, k, labels, dense = table.labels.size, table.size.size, table.labels, table.dense
@@ -245,7 +240,7 @@ def _build_dense(problem: Problem, table: Table) -> float:
     return total
 
 
-@njit(**PART)
+@_part
 def _refresh_dense(dense: Dense, y: int) -> None:
     """Bring what follows from the masses of a group up to date."""
     into, log, inverse, empty = dense.into[y], dense.into_log[y], dense.into_inverse[y], 0
@@ -257,7 +252,7 @@ def _refresh_dense(dense: Dense, y: int) -> None:
     dense.empty[y] = empty
 
 
-@njit(**PART)
+@_part
 def _build_lists(problem: Problem, table: Table) -> float:
     """Fill A in the sparse layout; return sum f(A)."""
     n, k, labels, lists = table.labels.size, table.size.size, table.labels, table.lists
@@ -282,12 +277,12 @@ def _build_lists(problem: Problem, table: Table) -> float:
     return total
 
 
-@njit(**PART)
+@_part
 def _has_no_lists(problem: Problem, table: Table) -> bool:
     return problem.columns.size == 0 and table.lists.bounds.shape[0] == 0
 
 
-@njit(**KERNEL)
+@_kernel
 def build(problem: Problem, table: Table) -> tuple[float, float, float]:
     """Fill the table from its labels; return sum f(A) (0 where A is not kept), sum f(B) and sum f(nu)."""
     n, k = table.labels.size, table.size.size
@@ -334,7 +329,7 @@ def build(problem: Problem, table: Table) -> tuple[float, float, float]:
     return into_total, flow_total, nu_total
 
 
-@njit(**PART)
+@_part
 def _collect_flow(problem: Problem, table: Table, x: int, work: Work) -> tuple[int, int]:
     """Masses from the state to the groups and back, itself left out; the number of groups either way."""
     home, loop = np.int64(table.labels[x]), problem.loops[x]
@@ -388,7 +383,7 @@ def _collect_flow(problem: Problem, table: Table, x: int, work: Work) -> tuple[i
     return n_out, n_in
 
 
-@njit(**PART)
+@_part
 def _forget_flow(work: Work, n_out: int, n_in: int) -> None:
     for way in range(2):
         for q in range(n_in if way else n_out):
@@ -397,7 +392,7 @@ def _forget_flow(work: Work, n_out: int, n_in: int) -> None:
             work.counts[way, z] = 0
 
 
-@njit(**PART)
+@_part
 def _leave_flow(flow: Flow, home: Place, loop: float, work: Work, n_out: int, n_in: int) -> float:
     """Change of sum f(B) when the collected state leaves its group and goes nowhere."""
     argument, m, total = work.buffer[0], 0, 0.0
@@ -421,7 +416,7 @@ def _leave_flow(flow: Flow, home: Place, loop: float, work: Work, n_out: int, n_
     return total
 
 
-@njit(**PART)
+@_part
 def _bound_leaving(flow: Flow, home: Place, loop: float, work: Work, n_out: int, n_in: int) -> float:
     """Bound the same from above without a logarithm.
 
@@ -439,14 +434,14 @@ def _bound_leaving(flow: Flow, home: Place, loop: float, work: Work, n_out: int,
     return total - (_least_loss(flow.mass[diagonal, home], flow.log[diagonal, home], r) if r > 0.0 else 0.0)
 
 
-@njit(**PART)
+@_part
 def _least_loss(b: float, log: float, r: float) -> float:
     # Rounding may have left less than is taken away, or nothing.
     u = min(r / max(b, _SMALLEST), 1.0)
     return r * (log + LOG2_E * (1.0 - 0.5 * u - 0.5 * u * u))
 
 
-@njit(**PART)
+@_part
 def _join_flow(flow: Flow, home: Place, y: Place, loop: float, work: Work, n_out: int, n_in: int) -> float:
     """Change of sum f(B) when the collected state, which has left its group, joins group y."""
     argument, m, total, diagonal = work.buffer[0], 0, 0.0, 2 * flow.counts.shape[0]
@@ -475,7 +470,7 @@ def _join_flow(flow: Flow, home: Place, y: Place, loop: float, work: Work, n_out
     return total
 
 
-@njit(**PART)
+@_part
 def _flush(work: Work, filled: int, out: Floats) -> None:
     for m in range(filled):
         work.buffer[0, m] = f(work.buffer[0, m]) - work.buffer[1, m]
@@ -483,7 +478,7 @@ def _flush(work: Work, filled: int, out: Floats) -> None:
         out[np.uint64(work.buffer_group[m])] += work.buffer[0, m]
 
 
-@njit(**PART)
+@_part
 def _bound_everywhere(flow: Flow, loop: float, exact: bool, work: Work, n_out: int, n_in: int) -> None:
     """Bound what sum f(B) gains, from above, for every group that the collected state could join.
 
@@ -525,7 +520,7 @@ def _bound_everywhere(flow: Flow, loop: float, exact: bool, work: Work, n_out: i
         change[y] = rest + most * np.float64(rough[y])
 
 
-@njit(**PART)
+@_part
 def _most_change(flow: Flow, loop: float, work: Work, n_out: int, n_in: int) -> float:
     """Bound what sum f(B) gains for all groups that the collected state has no link with at once.
 
@@ -540,7 +535,7 @@ def _most_change(flow: Flow, loop: float, work: Work, n_out: int, n_in: int) -> 
     return most
 
 
-@njit(**PART)
+@_part
 def _bound_where_linked(flow: Flow, loop: float, work: Work, n_out: int, n_in: int) -> None:
     """Do the same one by one for the groups that the state leads to or comes from."""
     k, filled = flow.counts.shape[0], 0
@@ -564,7 +559,7 @@ def _bound_where_linked(flow: Flow, loop: float, work: Work, n_out: int, n_in: i
     _flush(work, filled, work.change)
 
 
-@njit(**PART)
+@_part
 def _bound_flow(flow: Flow, home: int, loop: float, care: int, work: Work, n_out: int, n_in: int) -> None:
     """Bound what sum f(B) gains when the collected state, which has left its group, joins each group."""
     exact = care == _CLOSELY
@@ -576,7 +571,7 @@ def _bound_flow(flow: Flow, home: int, loop: float, care: int, work: Work, n_out
     _bound_meetings(flow, home, loop, exact, work, n_out, n_in)
 
 
-@njit(**PART)
+@_part
 def _bound_meetings(
     flow: Flow, home: Place, loop: float, exact: bool, work: Work, n_out: int, n_in: int
 ) -> None:
@@ -604,7 +599,7 @@ def _bound_meetings(
                 work.change[y] -= LOG2_E * into * to_home / (flow.mass[home, y] + to_home)
 
 
-@njit(**PART)
+@_part
 def _bound_links(
     problem: Problem, table: Table, weights: Weights, x: int, work: Work, n_out: int, n_in: int
 ) -> float:
@@ -627,7 +622,7 @@ def _bound_links(
     return f(table.lightest[0] + mu) - f(table.lightest[0]) - weights.flow * most
 
 
-@njit(**PART)
+@_part
 def _least_rise(log: float, inverse: float, mu: float, mu_f: float) -> float:
     """Bound what sum f(nu) gains when a state joins a group, from the logarithm and the inverse of its mass."""
     # What bounds the rise grows with u up to there, and so does the rise; which is at least that of an empty group.
@@ -635,7 +630,7 @@ def _least_rise(log: float, inverse: float, mu: float, mu_f: float) -> float:
     return max(mu * (log + LOG2_E * (1.0 + 0.5 * u - u * u * (1.0 / 6.0))), mu_f)
 
 
-@njit(**PART)
+@_part
 def _least_linked(work: Work, n_out: int, n_in: int) -> tuple[float, np.int64]:
     """Find the least bound among the groups that the state is linked with; among equals the lowest number."""
     least, at = np.inf, _NOWHERE
@@ -647,7 +642,7 @@ def _least_linked(work: Work, n_out: int, n_in: int) -> tuple[float, np.int64]:
     return least, at
 
 
-@njit(**PART)
+@_part
 def _move_flow(flow: Flow, home: Place, y: Place, loop: float, work: Work, n_out: int, n_in: int) -> None:
     """Take the collected state out of its group in B and put it into group y."""
     mass, log, m = work.buffer[0], work.buffer[1], 0
@@ -696,7 +691,7 @@ def _move_flow(flow: Flow, home: Place, y: Place, loop: float, work: Work, n_out
         m += 1
 
 
-@njit(**PART)
+@_part
 def _into_group(problem: Problem, table: Table, x: int, y: int) -> float:
     """Change of sum f(A) in the dense layout when the state joins group y; if that is its own, when it leaves it."""
     into, log, column = table.dense.into[y], table.dense.into_log[y], problem.columns[x]
@@ -707,7 +702,7 @@ def _into_group(problem: Problem, table: Table, x: int, y: int) -> float:
     return total
 
 
-@njit(**PART)
+@_part
 def _into_dense(problem: Problem, table: Table, x: int, from_below: bool, work: Work) -> None:
     """Bound the same for every group, from below or from above, without a logarithm.
 
@@ -742,7 +737,7 @@ def _into_dense(problem: Problem, table: Table, x: int, from_below: bool, work: 
             work.into[y] = first + LOG2_E * (brought + (rest if rest > 0.0 else 0.0))
 
 
-@njit(**PART)
+@_part
 def _into_lists(problem: Problem, table: Table, x: int, from_below: bool, work: Work) -> None:
     """Bound the change of sum f(A) in the sparse layout for each group that the state could join or, its own, leave.
 
@@ -773,7 +768,7 @@ def _into_lists(problem: Problem, table: Table, x: int, from_below: bool, work: 
     into[home] = -(more if from_below else less) * own
 
 
-@njit(**PART)
+@_part
 def _add_gains(ratio: Rough, share: Rough, group: Shorts, filled: int, total: Rough) -> None:
     gain_of_ratios(ratio, filled)
     # In two sums, because each addition waits for the last one to the same group.
@@ -783,7 +778,7 @@ def _add_gains(ratio: Rough, share: Rough, group: Shorts, filled: int, total: Ro
         total[1, np.uint64(group[n])] += share[n] * ratio[n]
 
 
-@njit(**PART)
+@_part
 def _into_list_exactly(problem: Problem, table: Table, x: int, y: int, work: Work) -> tuple[float, float]:
     """Change of sum f(A) in the sparse layout when the state leaves its own group, and when it joins group y.
 
@@ -808,7 +803,7 @@ def _into_list_exactly(problem: Problem, table: Table, x: int, y: int, work: Wor
     return leave, join
 
 
-@njit(**PART)
+@_part
 def _leave(
     problem: Problem, table: Table, weights: Weights, x: int, only: int, work: Work
 ) -> tuple[float, int, int]:
@@ -845,14 +840,14 @@ def _leave(
     return price, n_out, n_in
 
 
-@njit(**PART)
+@_part
 def _leave_nu(problem: Problem, table: Table, x: int) -> float:
     """Change of sum f(nu) when state x leaves its group."""
     mass = table.nu[MASS, table.labels[x]]
     return (f(mass - problem.mu[x]) if table.size[table.labels[x]] > 1 else 0.0) - f(mass)
 
 
-@njit(**PART)
+@_part
 def _leave_exactly(
     problem: Problem, table: Table, weights: Weights, x: int, y: int, work: Work, n_out: int, n_in: int
 ) -> float:
@@ -871,7 +866,7 @@ def _leave_exactly(
     return price
 
 
-@njit(**PART)
+@_part
 def _prepare(problem: Problem, table: Table, x: int, y: int, work: Work) -> None:
     """Replace bounds of how sum f(A) changes by what it is."""
     if problem.columns.size > 0:
@@ -882,7 +877,7 @@ def _prepare(problem: Problem, table: Table, x: int, y: int, work: Work) -> None
     work.prepared[0] = y
 
 
-@njit(**PART)
+@_part
 def _join(
     problem: Problem, table: Table, weights: Weights, x: int, y: int, work: Work, n_out: int, n_in: int
 ) -> float:
@@ -898,7 +893,7 @@ def _join(
     return price
 
 
-@njit(**PART)
+@_part
 def _bound(
     problem: Problem, table: Table, weights: Weights, x: int, care: int, work: Work, n_out: int, n_in: int
 ) -> None:
@@ -921,7 +916,7 @@ def _bound(
     gain[table.size.size :] = np.inf
 
 
-@njit(**PART)
+@_part
 def _move_dense(problem: Problem, table: Table, weights: Weights, x: int, home: int, y: int) -> None:
     dense = table.dense
     for i in range(problem.mu.size):
@@ -942,7 +937,7 @@ def _move_dense(problem: Problem, table: Table, weights: Weights, x: int, home: 
         _refresh_dense(dense, y)
 
 
-@njit(**PART)
+@_part
 def _move_lists(problem: Problem, table: Table, x: int, home: int, y: int, work: Work) -> None:
     begin, end, lists, places = problem.indptr[x], problem.indptr[x + 1], table.lists, work.places
     known = work.prepared[0] == y and end - begin <= places.shape[1]
@@ -952,7 +947,7 @@ def _move_lists(problem: Problem, table: Table, x: int, home: int, y: int, work:
         _swap_in_list(lists, i, old, new, y, problem.mass[p], table.size.size)
 
 
-@njit(**PART)
+@_part
 def _move(
     problem: Problem, table: Table, weights: Weights, x: int, y: int, work: Work, n_out: int, n_in: int
 ) -> None:
@@ -973,7 +968,7 @@ def _move(
         _call_neighbours(problem, table, x)
 
 
-@njit(**PART)
+@_part
 def _call_neighbours(problem: Problem, table: Table, x: int) -> None:
     """Note for whom the move of state x changes more than B: its neighbours; and whose row of A it changes."""
     for p in range(problem.out_indptr[x], problem.out_indptr[x + 1]):
@@ -983,7 +978,7 @@ def _call_neighbours(problem: Problem, table: Table, x: int) -> None:
         table.waiting[problem.indices[p]] = ROW_CHANGED
 
 
-@njit(**KERNEL)
+@_kernel
 def call_siblings(problem: Problem, table: Table) -> None:
     """Where A counts, let all wait that a state with a changed row leads to: each row once, whatever its moves."""
     for i in range(table.waiting.size):
@@ -993,7 +988,7 @@ def call_siblings(problem: Problem, table: Table) -> None:
                 table.waiting[y] = max(table.waiting[y], WAITS)
 
 
-@njit(**PART)
+@_part
 def _prefetch(problem: Problem, table: Table, weights: Weights, order: Ints, j: int) -> None:
     """Ask for what the next states need: the lists that lead to them, or the labels of their neighbours."""
     lists, last = table.lists, order.size - 1
@@ -1026,7 +1021,7 @@ def _prefetch(problem: Problem, table: Table, weights: Weights, order: Ints, j: 
         prefetch(lists.mass, last)
 
 
-@njit(**KERNEL)
+@_kernel
 def visit(
     problem: Problem,  # in
     table: Table,  # in, out
@@ -1108,7 +1103,7 @@ def visit(
     return moves, chosen, change
 
 
-@njit(**KERNEL)
+@_kernel
 def sweep(
     problem: Problem,
     table: Table,
@@ -1125,7 +1120,7 @@ def sweep(
     return moves, change
 
 
-@njit(**KERNEL)
+@_kernel
 def exchange_singletons(
     problem: Problem, table: Table, work: Work, weights: Weights, tolerance: float
 ) -> tuple[int, float]:
@@ -1150,7 +1145,7 @@ def exchange_singletons(
     return moves, change
 
 
-@njit(**KERNEL)
+@_kernel
 def split_off(problem: Problem, table: Table, work: Work, weights: Weights) -> None:
     """From all states in group 0: fill each other group with the state that is cheapest to take out."""
     for y in range(1, table.size.size):
@@ -1158,7 +1153,7 @@ def split_off(problem: Problem, table: Table, work: Work, weights: Weights) -> N
         visit(problem, table, work, weights, table.one, FORCE, y, 0.0)
 
 
-@njit(**KERNEL)
+@_kernel
 def descend(
     problem: Problem,  # in
     table: Table,  # in: labels; out: everything

@@ -9,8 +9,6 @@ A merger elsewhere changes the price of a pair, but only through B, and there ne
 like g itself). So every pair has a lower bound, first computed in single precision, less what rounding may have done,
 then kept up without a logarithm. A pair is priced exactly when its bound is the lowest of all; what is then still the
 lowest is merged.
-
-The logarithm stands in ``descent.py``; numba's cache does not notice if it changes there.
 """
 
 from __future__ import annotations
@@ -18,10 +16,10 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-from klump.search.kernels.descent import KERNEL, LOG2_E, PART, f
+from klump.compilation import inlined, kernel
+from klump.search.kernels.descent import LOG2_E, f
 from klump.search.kernels.tables import Floats, Ints
 
 Singles = NDArray[np.float32]
@@ -68,7 +66,7 @@ class Groups(NamedTuple):
     alive: Ints  # (1,) how many there are
 
 
-@njit(**PART)
+@inlined(allocates=False)
 def _sum_f(row: Floats, size: int) -> float:
     total = 0.0
     for z in range(size):
@@ -76,7 +74,7 @@ def _sum_f(row: Floats, size: int) -> float:
     return total
 
 
-@njit(**PART)
+@inlined(allocates=False)
 def _sum_f_of_both(one: Floats, other: Floats, size: int) -> float:
     total = 0.0
     for z in range(size):
@@ -84,7 +82,7 @@ def _sum_f_of_both(one: Floats, other: Floats, size: int) -> float:
     return total
 
 
-@njit(**PART)
+@inlined(allocates=False)
 def _rough_f(t: Any) -> Any:
     t = max(t, _SMALLEST)
     bits = np.float32(t).view(np.int32)
@@ -97,7 +95,7 @@ def _rough_f(t: Any) -> Any:
     return np.float32(t * np.float32(whole + z * p))
 
 
-@njit(**PART)
+@inlined(allocates=False)
 def _rough_sum(one: Singles, other: Singles, size: int) -> float:
     """Sum f(one + other) in single precision."""
     total = 0.0
@@ -112,7 +110,7 @@ def _rough_sum(one: Singles, other: Singles, size: int) -> float:
     return total
 
 
-@njit(**KERNEL)
+@kernel(allocates=False)
 def begin(groups: Groups) -> None:
     """Fill the sums."""
     k = groups.alive[0]
@@ -123,7 +121,7 @@ def begin(groups: Groups) -> None:
             groups.sums[2, a] = _sum_f(groups.back[a], k)
 
 
-@njit(**KERNEL)
+@kernel(allocates=False)
 def bound_rows(
     groups: Groups,  # in/out
     weight_into: float,  # in
@@ -149,7 +147,7 @@ def bound_rows(
         _refresh_least(groups, a)
 
 
-@njit(**PART)
+@inlined(allocates=False)
 def _has_few_links(groups: Groups, a: int) -> bool:
     """Whether a group has so few links that looking for the others' along them is quicker than pricing all pairs."""
     links = 0
@@ -162,7 +160,7 @@ def _has_few_links(groups: Groups, a: int) -> bool:
     return links * _FEW < 2 * groups.alive[0]
 
 
-@njit(**PART)
+@inlined(allocates=False)
 def _price_by_links(groups: Groups, weight_into: float, weight_flow: float, a: int, begin: int) -> None:
     """Bound the price of a with every group from ``begin`` on: only where both have links is there anything to add."""
     k, nu, sums, shared = groups.alive[0], groups.nu, groups.sums, groups.shared
@@ -192,25 +190,25 @@ def _price_by_links(groups: Groups, weight_into: float, weight_flow: float, a: i
             _set_bound(groups, min(a, c), max(a, c), _below(price))
 
 
-@njit(**PART)
+@inlined(allocates=False)
 def _joined(x: float, y: float) -> float:
     return f(x + y) - f(x) - f(y)
 
 
-@njit(**PART)
+@inlined(allocates=False)
 def _below(price: float) -> Any:
     """Round down to single precision."""
     return np.float32(price - 2.0 * _UNIT * abs(price) - _UNDERFLOW)
 
 
-@njit(**PART)
+@inlined(allocates=False)
 def _order(value: Any) -> Any:
     """Turn a float into an integer of the same order, and back: because the least of integers vectorises."""
     bits = np.float32(value).view(np.int32)
     return np.int32(bits ^ np.int32(np.int32(bits >> _SIGN) & _ALL_BUT_SIGN))
 
 
-@njit(**PART)
+@inlined(allocates=False)
 def _refresh_least(groups: Groups, a: int) -> None:
     """Find the least bound of a row."""
     least = _order(_UP)
@@ -220,7 +218,7 @@ def _refresh_least(groups: Groups, a: int) -> None:
     groups.least[a] = np.int32(_order(np.int32(least).view(np.float32))).view(np.float32)
 
 
-@njit(**PART)
+@inlined(allocates=False)
 def _price(groups: Groups, weight_into: float, weight_flow: float, a: int, b: int) -> float:
     """Price a pair exactly."""
     k, n = groups.alive[0], groups.into.shape[1]
@@ -235,7 +233,7 @@ def _price(groups: Groups, weight_into: float, weight_flow: float, a: int, b: in
     return price
 
 
-@njit(**PART)
+@inlined(allocates=False)
 def _rough_price(
     groups: Groups, weight_into: float, weight_flow: float, a: int, b: int, into_is_back: bool
 ) -> float:
@@ -256,7 +254,7 @@ def _rough_price(
     return _below(price - _ROUNDING * slack)
 
 
-@njit(**PART)
+@inlined(allocates=False)
 def _beside(groups: Groups, a: int, b: int) -> float:
     """Find what is missing of the change of sum f(B), given sum f of both rows and both columns as they add up.
 
@@ -270,7 +268,7 @@ def _beside(groups: Groups, a: int, b: int) -> float:
     return change - f(flow[a, a] + flow[a, b]) - f(flow[b, a] + flow[b, b])
 
 
-@njit(**KERNEL)
+@kernel(allocates=False)
 def merge(
     groups: Groups,  # in/out
     weight_into: float,  # in
@@ -292,7 +290,7 @@ def merge(
     return priced
 
 
-@njit(**PART)
+@inlined(allocates=False)
 def _cheapest(groups: Groups, weight_into: float, weight_flow: float) -> tuple[int, int, float, int]:
     """Find the pair with the lowest price, and that; also how many pairs were priced exactly."""
     bound, k = groups.bound, groups.alive[0]
@@ -325,7 +323,7 @@ def _cheapest(groups: Groups, weight_into: float, weight_flow: float) -> tuple[i
     return at_a, at_b, best, exact
 
 
-@njit(**PART)
+@inlined(allocates=False)
 def _lowest(groups: Groups) -> tuple[int, int]:
     """Find the pair with the lowest bound."""
     a = 0
@@ -339,7 +337,7 @@ def _lowest(groups: Groups) -> tuple[int, int]:
     return a, b
 
 
-@njit(**PART)
+@inlined(allocates=False)
 def _merge_pair(groups: Groups, weight_into: float, weight_flow: float, a: int, b: int) -> None:
     """Make one group of a < b, at the place of a, and put the last one at the place of b."""
     last, bound, into = groups.alive[0] - 1, groups.bound, groups.into
@@ -369,13 +367,13 @@ def _merge_pair(groups: Groups, weight_into: float, weight_flow: float, a: int, 
             _set_bound(groups, first, second, price)
 
 
-@njit(**PART)
+@inlined(allocates=False)
 def _set_bound(groups: Groups, a: int, b: int, bound: Any) -> None:
     groups.bound[a, b] = bound
     groups.least[a] = min(groups.least[a], bound)
 
 
-@njit(**PART)
+@inlined(allocates=False)
 def _loosen(groups: Groups, weight_flow: float, a: int, b: int) -> None:
     """Lower all bounds by what merging a and b may change in B."""
     k, work = groups.alive[0], groups.work
@@ -413,7 +411,7 @@ def _loosen(groups: Groups, weight_flow: float, a: int, b: int) -> None:
         groups.least[c] = np.int32(_order(np.int32(least).view(np.float32))).view(np.float32)
 
 
-@njit(**PART)
+@inlined(allocates=False)
 def _join_flow(groups: Groups, a: int, b: int) -> None:
     """Add row and column b of B to a, and put the last ones at their place."""
     flow, back, sums = groups.flow, groups.back, groups.sums
@@ -434,7 +432,7 @@ def _join_flow(groups: Groups, a: int, b: int) -> None:
     sums[1, a], sums[2, a] = _sum_f(flow[a], last), _sum_f(back[a], last)
 
 
-@njit(**KERNEL)
+@kernel(allocates=False)
 def priced_pair(groups: Groups, weight_into: float, weight_flow: float, a: int, b: int) -> float:
     """Price one pair exactly: what the bounds are tested against."""
     return _price(groups, weight_into, weight_flow, a, b)
