@@ -74,6 +74,9 @@ def run(arguments, cache):
     return done.stdout
 
 
+# Kernels that only tests call.
+ONLY_TESTED = {"search.kernels.merging.priced_pair", "search.kernels.descent.f_array"}
+
 README = """
 import json, klump, klump.compilation
 chain = klump.datasets.letter_bigrams()
@@ -89,7 +92,8 @@ def test_after_a_warm_up_nothing_is_compiled(tmp_path):
     first = json.loads(run(["-m", "klump", "warm-up", "--json"], tmp_path))
     assert first["compiled"] > 10
     files = {path.name.rpartition("-")[0].rpartition("-")[0] for path in Path(first["folder"]).iterdir()}
-    assert files == all_kernels()
+    assert files <= all_kernels()
+    assert all_kernels() - files <= ONLY_TESTED
     second = json.loads(run(["-m", "klump", "warm-up", "--json"], tmp_path))
     assert (second["compiled"], second["files"]) == (0, first["files"])
     assert run(["-c", README], tmp_path).strip() == "0"
