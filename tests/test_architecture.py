@@ -9,6 +9,7 @@ SOURCE = Path(__file__).parents[1] / "src" / "klump"
 # Later rooms may import earlier ones.
 ROOMS = [
     "errors",
+    "compilation",
     "information",
     "arguments",
     "parallel",
@@ -24,6 +25,7 @@ ROOMS = [
     "comparison",
     "plots",
     "experiments",
+    "warm_up",
     "cli",
 ]
 # Lazily, inside functions: what builds finished chains for the user stands in sources, but calls the chain; and

@@ -27,7 +27,18 @@ def test_import_klump_is_light():
 
 @pytest.mark.parametrize(
     "command",
-    [[], ["info"], ["aggregate"], ["path"], ["grid"], ["score"], ["compare"], ["convert"], ["reproduce"]],
+    [
+        [],
+        ["info"],
+        ["aggregate"],
+        ["path"],
+        ["grid"],
+        ["score"],
+        ["compare"],
+        ["convert"],
+        ["reproduce"],
+        ["warm-up"],
+    ],
 )
 def test_help_is_light(command):
     code = f"from klump.cli import main; main({[*command, '--help']}, standalone_mode=False)"

@@ -77,6 +77,7 @@ PRINTED = {"continuous_time.md", "guarantees.md", "many_machines.md", "tutorial.
 # Commands that are parsed but not run, and why.
 NOT_RUN = {
     "klump reproduce": "takes minutes; tests/cli/test_reproduce.py runs it",
+    "klump warm-up": "takes minutes; tests/cli/test_warm_up.py runs it",
     "klump compare model.csv -k 4 --methods auto,annealing --outside sib,infomap": "needs tools that may be missing",
 }
 

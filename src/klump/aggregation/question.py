@@ -32,6 +32,7 @@ from klump.arguments import (
 )
 from klump.chain import ChainLike, MarkovChain, as_chain
 from klump.chain.wording import format_count
+from klump.compilation import need
 from klump.errors import UNSET, InvalidArgumentError, Setting
 from klump.parallel import one_thread
 from klump.search.annealing import annealing_path, schedule
@@ -168,7 +169,7 @@ def aggregate(
 
 def run_method(task: Task, method: str) -> Found:
     """Run a method on a task, with BLAS on one thread."""
-    with one_thread():
+    with one_thread(), need(f"{method}, {'sparse' if task.chain.is_sparse else 'dense'}"):
         return METHODS[method].run(task)
 
 
@@ -231,7 +232,7 @@ def beta_path(
         seed=seed,
     )
     task = options.task(chain, n_states, wanted[-1], "annealing")
-    with one_thread():
+    with one_thread(), need(f"annealing, {'sparse' if chain.is_sparse else 'dense'}"):
         path = annealing_path(task, wanted)
     rank = rank_by_mass(chain, _found_mapping(task, path[0]))
     numbered = number_along_path([found.labels for found in path], rank)

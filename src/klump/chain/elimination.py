@@ -9,13 +9,12 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from klump.compilation import kernel
 
 Floats = NDArray[np.float64]
 
-# Reassociation and fused multiply-add are safe for non-negative terms; "nnan" and "ninf" would lose NaN and infinity.
-FASTMATH = {"reassoc", "contract", "nsz"}
 # States per panel of eliminate_states; the unrolled loop of _update_trailing has this many terms.
 _PANEL_ROWS = 8
 # Largest inflow / pivot in back substitution; above it all masses are rescaled, as float64 overflows at 1e308.
@@ -25,7 +24,7 @@ _NEGLIGIBLE_BITS = 60
 _POWERS_OF_HALF = 0.5 ** np.arange(_NEGLIGIBLE_BITS)
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=FASTMATH)
+@kernel
 def eliminate_states(
     a: Floats,  # inout: n columns of negated weights, which become L and U, and further ones x, which become L^-1 x
 ) -> None:
@@ -38,7 +37,7 @@ def eliminate_states(
             _update_trailing(a, first, last)
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=FASTMATH)
+@kernel
 def _eliminate_panel(
     a: Floats,  # inout: rows first..last-1 become pivots and negated next-state distributions over the later states
     first: int,
@@ -56,7 +55,7 @@ def _eliminate_panel(
             a[k, c] /= total
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=FASTMATH)
+@kernel
 def _censor_row(a: Floats, i: int, first: int, last: int, end: int) -> None:
     """Eliminate the states first..last-1 from row ``i``: a[i, j+1:end] -= a[i, j] a[j, j+1:end] in turn."""
     for j in range(first, last):
@@ -66,7 +65,7 @@ def _censor_row(a: Floats, i: int, first: int, last: int, end: int) -> None:
                 a[i, c] -= through * a[j, c]
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=FASTMATH)
+@kernel
 def _update_trailing(a: Floats, first: int, last: int) -> None:
     """Rank-8 update of the rows below a full panel (the trailing submatrix)."""
     n, end = a.shape
@@ -84,7 +83,7 @@ def _update_trailing(a: Floats, first: int, last: int) -> None:
                 )
 
 
-@njit(cache=True, nogil=True)
+@kernel(fastmath=False)
 def _add(m: float, e: int, other_m: float, other_e: int) -> tuple[float, int]:
     """Sum m 2^e + other_m 2^other_e as mantissa and exponent; the mantissa is not normalised."""
     if m == 0.0:
@@ -95,7 +94,7 @@ def _add(m: float, e: int, other_m: float, other_e: int) -> tuple[float, int]:
     return (other_m + m * _POWERS_OF_HALF[shift], other_e) if shift < _NEGLIGIBLE_BITS else (other_m, other_e)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(fastmath=False)
 def solve_wide_range(weights: Floats) -> tuple[Floats, NDArray[np.int64]]:
     """Mantissas and binary exponents of stationary masses, by GTH elimination with an integer exponent per number.
 

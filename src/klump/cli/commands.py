@@ -11,7 +11,7 @@ import click
 from klump.errors import UNSET, KlumpError, MissingPackageError, Symbol, spell_in_python
 
 # Commands in the order of the help text; each is a module with a function `command`.
-COMMANDS = ("info", "aggregate", "path", "grid", "score", "compare", "convert", "reproduce")
+COMMANDS = ("info", "aggregate", "path", "grid", "score", "compare", "convert", "reproduce", "warm-up")
 
 # Exit status of an interrupted command: 128 + SIGINT, as shells report it.
 INTERRUPTED = 130
@@ -35,7 +35,7 @@ class LazyGroup(click.Group):
         """Import one command."""
         if cmd_name not in COMMANDS:
             return None
-        return cast(click.Command, import_module(f"klump.cli.{cmd_name}").command)
+        return cast(click.Command, import_module(f"klump.cli.{cmd_name.replace('-', '_')}").command)
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run a command; on Ctrl-C without a result, exit with status 130."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 import sys
 import threading
@@ -9,7 +10,6 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, Self
 
 import click
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
 # Delay before the bars appear, and shortest run time that is reported without them, in seconds.
 _DELAY = 1.0
-
-_COMPILING = "klump: compiling kernels, once; this takes about half a minute"
 
 
 class Bars:
@@ -254,23 +252,17 @@ def comparison_progress(names: Sequence[str], *, quiet: bool) -> Iterator[Compar
 
 @contextmanager
 def announce_compilation(progress: Bars) -> Iterator[None]:
-    """Announce the first compilation of a kernel in the block; loading from numba's cache is not announced."""
-    events: Any = import_module("numba.core.event")
+    """Print the library's messages, such as the announcement of compilation, with ``progress``."""
+    from klump.compilation import compilations
 
-    class Announcer(events.Listener):  # type: ignore[misc]
-        announced = False
+    class Handler(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            progress.say(f"klump: {record.getMessage()}")
 
-        def on_start(self, event: Any) -> None:
-            if not self.announced:
-                self.announced = progress.compiled = True
-                progress.say(_COMPILING)
-
-        def on_end(self, event: Any) -> None:
-            pass
-
-    announcer = Announcer()
-    events.register("numba:compile", announcer)
+    logger, handler, before = logging.getLogger("klump"), Handler(), len(compilations())
+    logger.addHandler(handler)
     try:
         yield
     finally:
-        events.unregister("numba:compile", announcer)
+        logger.removeHandler(handler)
+        progress.compiled = any(used.seconds is not None for used in compilations()[before:])

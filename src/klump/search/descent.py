@@ -111,7 +111,7 @@ class LocalSearch:
             _, leave = self.sweep(np.array([member]), -np.inf, allow_empty=True)
             limit = -TOLERANCE - leave
             weights = self.objective.weights
-            filler, join = fill_group(self.problem, self.table, self.work, weights, y, limit, member)
+            filler, join = fill_group(self.problem, self.table, self.work, weights, int(y), limit, member)
             if filler != member:
                 moves += 1
                 change += leave + join
@@ -124,12 +124,13 @@ def cost_of(task: Task, labels: Labels) -> float:
 
     k = int(labels.max()) + 1
     if k > _MAX_TABLE_GROUPS:
-        return _cost_by_definition(task.chain, labels, task.objective)
+        return cost_by_definition(task.chain, labels, task.objective)
     table = make_table(task.problem, labels, k)
     return cost_from_sums(kernels.build(task.problem, table), task.objective) + task.offset(task.objective)
 
 
-def _cost_by_definition(chain: MarkovChain, labels: Labels, objective: Objective) -> float:
+def cost_by_definition(chain: MarkovChain, labels: Labels, objective: Objective) -> float:
+    """Cost of labels by its definition, in NumPy."""
     n = chain.n_states
     weights = sparse.csr_array((np.ones(n), (np.arange(n), labels)))
     joint = chain.joint @ weights

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from klump.chain.validation import Matrix
-from klump.search.descent import score
+from klump.search.descent import cost_by_definition
 from klump.search.kernels.blocks import BLOCKS, Partition, Scratch, Transitions
 from klump.search.method import Found, Labels, Task, report_result
 
@@ -28,8 +28,11 @@ def exact(task: Task) -> Found:
     chain = task.chain
     initial = np.zeros(chain.n_states, dtype=np.int32) if task.initial is None else task.initial
     labels = refine(chain.transition_matrix, initial, task.tolerance).labels
-    # A chain that is not irreducible has no stationary distribution, hence no cost.
-    return report_result(task, score(task, labels) if chain.is_irreducible else Found(labels, np.nan))
+    if not chain.is_irreducible:  # no stationary distribution, hence no cost
+        return report_result(task, Found(labels, np.nan))
+    # Not by the tables of a search, whose kernels take seconds to compile.
+    cost = cost_by_definition(chain, labels, task.objective)
+    return report_result(task, Found(labels, cost, (cost,)))
 
 
 @dataclass(frozen=True, eq=False)

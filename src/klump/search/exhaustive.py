@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from klump.search.descent import score
+from klump.compilation import need
+from klump.search.descent import cost_by_definition
 from klump.search.method import EQUAL, Found, Task, report_result
 
 
@@ -16,12 +17,15 @@ def exhaustive(task: Task) -> Found:
     from klump.search.kernels.enumeration import cheapest
 
     n, k = task.chain.n_states, task.n_groups
-    joint: Any = task.chain.joint
-    joint = np.array(joint.toarray() if sparse.issparse(joint) else joint)
-    labels, most, best = (np.zeros(n, dtype=np.int64) for _ in range(3))
-    mu = task.chain.stationary_distribution.copy()
-    cheapest(joint, mu, task.objective.weights, EQUAL, labels, most, np.zeros((n + k + 1, k)), best)
-    return report_result(task, score(task, best.astype(np.int32)))
+    with need("few states"):
+        joint: Any = task.chain.joint
+        joint = np.array(joint.toarray() if sparse.issparse(joint) else joint)
+        labels, most, best = (np.zeros(n, dtype=np.int64) for _ in range(3))
+        mu = task.chain.stationary_distribution.copy()
+        cheapest(joint, mu, task.objective.weights, EQUAL, labels, most, np.zeros((n + k + 1, k)), best)
+    # Not by the tables of a search, whose kernels take seconds to compile.
+    cost = cost_by_definition(task.chain, best.astype(np.int32), task.objective)
+    return report_result(task, Found(best.astype(np.int32), cost, (cost,)))
 
 
 def n_partitions(n_states: int, n_groups: int, most: int) -> int:

@@ -127,7 +127,8 @@ def _by_column(by_row: _Compressed) -> tuple[_Compressed, NDArray[np.float64]]:
     column = rows.empty_array(m, np.int32, folder)
     transposition.deal_out(*by_row, bucket, ends[first[:-1]], column, result.indices, result.mass, loops)
     for begin, end in pairwise(ends[first].tolist()):
-        mixed = (array[begin:end].copy() for array in (column, result.indices, result.mass))
+        entries = slice(begin, end)
+        mixed = column[entries].copy(), result.indices[entries].copy(), result.mass[entries].copy()
         transposition.sort_bucket(*mixed, cursors, result.indices, result.mass)
     return result, loops
 

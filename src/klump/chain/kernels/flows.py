@@ -1,15 +1,14 @@
 """Kernels on the probability flows of a sparse chain: detailed balance, aggregation, Gauss-Seidel sweeps."""
 
-# mypy: disallow-untyped-decorators=False
-
 from __future__ import annotations
 
 import math
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from klump.compilation import kernel
 
 Floats = NDArray[np.float64]
 Index = NDArray[Any]  # int32, or int64 in chains of more than 2**31 transitions
@@ -18,7 +17,7 @@ Index = NDArray[Any]  # int32, or int64 in chains of more than 2**31 transitions
 _MIN_MASS = 1e-300
 
 
-@njit(cache=True, nogil=True)
+@kernel(fastmath=False)
 def solve_balance(
     indptr: Index,
     indices: Index,  # in: increasing within each row
@@ -62,7 +61,7 @@ def solve_balance(
     return mass, exponent, worst
 
 
-@njit(cache=True, nogil=True)
+@kernel(fastmath=False)
 def balance_residual(
     indptr: Index,
     indices: Index,  # in: increasing within each row
@@ -84,7 +83,7 @@ def balance_residual(
     return total
 
 
-@njit(cache=True, nogil=True)
+@kernel(fastmath=False)
 def _find_entry(indptr: Index, indices: Index, row: int, column: int) -> int:
     """Position of entry (row, column) by binary search, or -1."""
     low, high = indptr[row], indptr[row + 1]
@@ -97,7 +96,7 @@ def _find_entry(indptr: Index, indices: Index, row: int, column: int) -> int:
     return low if low < indptr[row + 1] and indices[low] == column else -1
 
 
-@njit(cache=True, nogil=True)
+@kernel(fastmath=False)
 def groups(
     indptr: Index,
     indices: Index,
@@ -154,7 +153,7 @@ def groups(
     return number, n_groups
 
 
-@njit(cache=True, nogil=True)
+@kernel(fastmath=False)
 def _find_root(root: NDArray[np.int64], i: int) -> int:
     """Representative of the set of ``i``, with path halving."""
     while root[i] != i:
@@ -163,7 +162,7 @@ def _find_root(root: NDArray[np.int64], i: int) -> int:
     return i
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})
+@kernel
 def gauss_seidel(
     indptr: Index,  # in: the transpose, that is, transitions by target
     indices: Index,

@@ -4,18 +4,16 @@ Free of subtractions like :mod:`klump.chain.elimination`, and fast where chains 
 grids have elimination orders with little fill-in. Where every order has much fill-in, the reduction stops early.
 """
 
-# mypy: disallow-untyped-decorators=False
-
 from __future__ import annotations
 
 import heapq
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-from klump.chain.elimination import FASTMATH, MAX_RATIO, Floats
+from klump.chain.elimination import MAX_RATIO, Floats
+from klump.compilation import kernel
 
 # Fill-in bound (in-degree * out-degree) above which a state is left to the dense solver, once that can take the rest.
 _MAX_FILL = 10_000
@@ -96,7 +94,7 @@ def reduce_chain(jumps: Any, max_remaining: int, max_work: int) -> Reduction:
     return Reduction(remaining, weights, order[:done], ends[:done], pivot[:done], source[:end], weight[:end])
 
 
-@njit(cache=True, nogil=True)
+@kernel(fastmath=False)
 def _link(graph: _Graph, i: int, j: int) -> None:
     """Prepend ``i`` to column ``j``."""
     entry = graph.cursor[_COLUMN_POOL]
@@ -107,7 +105,7 @@ def _link(graph: _Graph, i: int, j: int) -> None:
     graph.n_in[j] += 1
 
 
-@njit(cache=True, nogil=True)
+@kernel(fastmath=False)
 def _reduce(
     graph: _Graph,  # inout
     max_remaining: int,
@@ -142,7 +140,7 @@ def _reduce(
     return done, order, ends, pivot, source, weight
 
 
-@njit(cache=True, nogil=True)
+@kernel(fastmath=False)
 def _bound_entries(graph: _Graph, k: int) -> int:
     """Upper bound on the total length of the rows of the predecessors of ``k`` after its elimination."""
     total = 0
@@ -154,7 +152,7 @@ def _bound_entries(graph: _Graph, k: int) -> int:
     return total
 
 
-@njit(cache=True, nogil=True)
+@kernel(fastmath=False)
 def _reserve(graph: _Graph, need: int) -> bool:
     """Ensure space for ``need`` more entries, compacting the row pool if necessary; False if there is none."""
     if graph.cursor[_ROW_POOL] + 2 * need > graph.cursor[_COMPACT_AT]:
@@ -179,7 +177,7 @@ def _reserve(graph: _Graph, need: int) -> bool:
     return max(graph.cursor[_COMPACT_AT], columns, record) <= len(graph.source)
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=FASTMATH)
+@kernel
 def _eliminate(
     graph: _Graph,  # inout
     k: int,
@@ -213,7 +211,7 @@ def _eliminate(
     return float(total)
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=FASTMATH)
+@kernel
 def _censor_row(
     graph: _Graph, i: int, k: int, target: NDArray[np.int32], law: Floats, seen: NDArray[np.int32]
 ) -> float:
@@ -254,7 +252,7 @@ def _censor_row(
     return float(through)
 
 
-@njit(cache=True, nogil=True)
+@kernel(fastmath=False)
 def _to_dense(graph: _Graph, remaining: NDArray[np.int64]) -> Floats:
     """Weights among the remaining states; overwrites ``graph.position``."""
     weights = np.zeros((len(remaining), len(remaining)))
@@ -266,7 +264,7 @@ def _to_dense(graph: _Graph, remaining: NDArray[np.int64]) -> Floats:
     return weights
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=FASTMATH)
+@kernel
 def substitute_back(reduction: Reduction, mass_remaining: Floats) -> Floats:
     """Back substitution: stationary masses of all states from those of the remaining ones."""
     order, ends = reduction.order, reduction.ends

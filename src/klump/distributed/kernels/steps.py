@@ -7,8 +7,8 @@ to a constant the cost is ``-1/2 sum f(B) + sum f(nu)``.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from klump.compilation import inlined, kernel
 from klump.distributed.kernels.tables import (
     IN,
     OUT,
@@ -22,11 +22,9 @@ from klump.distributed.kernels.tables import (
     Work,
 )
 from klump.search.kernels.logarithm import f
-from klump.search.kernels.options import INLINED as PART
-from klump.search.kernels.options import KERNEL
 
 
-@njit(**KERNEL)
+@kernel
 def fill_terms(groups: Groups, terms: Terms) -> None:
     """Convert masses from quanta to floats, and evaluate f."""
     k = groups.nu.size
@@ -43,7 +41,7 @@ def fill_terms(groups: Groups, terms: Terms) -> None:
         terms.within[1, y] = terms.f[1, y, y]
 
 
-@njit(**KERNEL)
+@kernel
 def cost(groups: Groups) -> float:
     """Cost up to a constant."""
     total = 0.0
@@ -54,7 +52,7 @@ def cost(groups: Groups) -> float:
     return total
 
 
-@njit(**PART)
+@inlined
 def _sum_by_group(
     indptr: Ints, indices: Shorts, mass: Ints, labels: Shorts, x: int, own: int, way: int, work: Work
 ) -> tuple[int, np.int64]:
@@ -73,7 +71,7 @@ def _sum_by_group(
     return count, loop
 
 
-@njit(**PART)
+@inlined
 def _clear(way: int, count: int, work: Work) -> None:
     for q in range(count):
         z = work.groups[way, q]
@@ -82,7 +80,7 @@ def _clear(way: int, count: int, work: Work) -> None:
         work.both[z] = 0.0
 
 
-@njit(**PART)
+@inlined
 def _leave(
     groups: Groups, terms: Terms, home: int, loop: np.int64, n_out: int, n_in: int, work: Work
 ) -> float:
@@ -98,7 +96,7 @@ def _leave(
     return total + f(rest * QUANTUM) - terms.within[1, home]
 
 
-@njit(**PART)
+@inlined
 def _fill_home(groups: Groups, terms: Terms, home: int, way: int, count: int, work: Work) -> None:
     """Column (way = OUT) or row (way = IN) of B of the state's own group after the state has left."""
     for y in range(groups.nu.size):
@@ -112,7 +110,7 @@ def _fill_home(groups: Groups, terms: Terms, home: int, way: int, count: int, wo
         work.home[1, z] = f(work.home[0, z])
 
 
-@njit(**PART)
+@inlined
 def _join(groups: Groups, terms: Terms, home: int, loop: np.int64, n_out: int, n_in: int, work: Work) -> None:
     """Change of sum f(B) when the state, removed from its group, joins each other one."""
     change, k = work.change, groups.nu.size
@@ -136,7 +134,7 @@ def _join(groups: Groups, terms: Terms, home: int, loop: np.int64, n_out: int, n
         change[y] += f(terms.within[0, y] + work.both[y] + loop * QUANTUM) - terms.within[1, y]
 
 
-@njit(**KERNEL)
+@kernel
 def find_best_moves(
     block: Block,  # in
     labels: Shorts,  # in: (m,) of the neighbours
@@ -179,7 +177,7 @@ def find_best_moves(
     return found
 
 
-@njit(**KERNEL)
+@kernel
 def sum_changes(
     block: Block,  # in
     labels: Shorts,  # in: (m,) of the neighbours
@@ -212,7 +210,7 @@ def sum_changes(
                 flow[low, target[own], target[other]] += mass
 
 
-@njit(**KERNEL)
+@kernel
 def sum_masses(
     block: Block,  # in
     labels: Shorts,  # in: (m,) of the neighbours

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from klump.compilation import FASTMATH, expanded, inlined
 from klump.search.kernels.flow import join_b, leave_b, move_b
 from klump.search.kernels.flow_bounds import bound_b, bound_join_nu, bound_leaving, bound_linked, least_linked
 from klump.search.kernels.layouts import (
@@ -18,7 +18,6 @@ from klump.search.kernels.layouts import (
     try_linked,
 )
 from klump.search.kernels.logarithm import LOG2_E, SMALLEST, f, fast_log2, least_log2
-from klump.search.kernels.options import FAST, INLINED
 from klump.search.kernels.tables import (
     IN,
     OUT,
@@ -40,7 +39,7 @@ _MANY_GROUPS = 128
 _GROUPS_PER_LINK = 32
 
 
-@njit(inline="always")
+@expanded
 def collect(problem: Problem, table: Table, weights: Weights, x: int, work: Work) -> None:
     """Collect the links of state x with the groups, if B has a weight."""
     work.leave[0] = np.nan
@@ -48,7 +47,7 @@ def collect(problem: Problem, table: Table, weights: Weights, x: int, work: Work
         collect_links(table.a, problem, table.labels, x, work)
 
 
-@njit(inline="always")
+@expanded
 def price_move(problem: Problem, table: Table, weights: Weights, x: int, y: int, work: Work) -> float:
     """Change of the cost when state x moves to group y; that of leaving its group is computed once."""
     if np.isnan(work.leave[0]):
@@ -61,7 +60,7 @@ def price_move(problem: Problem, table: Table, weights: Weights, x: int, y: int,
     return price
 
 
-@njit(inline="always")
+@expanded
 def _leave_price(problem: Problem, table: Table, weights: Weights, x: int, work: Work) -> float:
     """Change of the cost when state x leaves its group and joins none."""
     home = np.int64(table.labels[x])
@@ -73,7 +72,7 @@ def _leave_price(problem: Problem, table: Table, weights: Weights, x: int, work:
     return price
 
 
-@njit(**INLINED)
+@inlined
 def bound_leave_nu(table: Table, home: int, mu: float) -> float:
     """Lower bound of the change of sum f(nu) when a state leaves ``home``.
 
@@ -83,7 +82,7 @@ def bound_leave_nu(table: Table, home: int, mu: float) -> float:
     return -mu * (table.nu_log[home] + LOG2_E * (1.0 - 0.5 * u))
 
 
-@njit(inline="always")
+@expanded
 def _bound_moves(problem: Problem, table: Table, weights: Weights, x: int, work: Work) -> None:
     """Fill ``work.bound`` with lower bounds of ``price_move``, infinite for the group of the state."""
     k, home, bound, mu = table.size.size, np.int64(table.labels[x]), work.bound, problem.mu[x]
@@ -111,7 +110,7 @@ def _bound_moves(problem: Problem, table: Table, weights: Weights, x: int, work:
     bound[k:] = np.inf
 
 
-@njit(inline="always")
+@expanded
 def best_group(
     problem: Problem, table: Table, weights: Weights, x: int, tolerance: float, work: Work
 ) -> tuple[Group, float]:
@@ -164,7 +163,7 @@ def _try_linked(
     return best, least, elsewhere
 
 
-@njit(**{**INLINED, "fastmath": FAST | {"nnan"}})
+@inlined(fastmath=FASTMATH | {"nnan"})
 def _lowest(bound: Floats) -> tuple[float, int]:
     """Find the lowest bound and its first group: two loops, because one that keeps the place does not vectorise."""
     least = bound[0]
@@ -176,7 +175,7 @@ def _lowest(bound: Floats) -> tuple[float, int]:
     return least, at
 
 
-@njit(inline="always")
+@expanded
 def move(problem: Problem, table: Table, weights: Weights, x: int, y: int, work: Work) -> None:
     """Move state x, whose links are collected, to group y in every sum."""
     home, mu = np.int64(table.labels[x]), problem.mu[x]
@@ -191,7 +190,7 @@ def move(problem: Problem, table: Table, weights: Weights, x: int, y: int, work:
     enqueue_neighbours(table.a, problem, x, table.waiting)
 
 
-@njit(**INLINED)
+@inlined
 def set_nu(table: Table, y: int, mass: float) -> None:
     """Set the mass of group y."""
     table.nu[y] = mass

@@ -12,11 +12,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
-from klump.search.kernels.dispatch import by_type
+from klump.compilation import by_type, inlined, kernel
 from klump.search.kernels.logarithm import f
-from klump.search.kernels.options import INLINED, KERNEL
 from klump.search.kernels.tables import DenseProblem, Floats, Ints, Problem, Shorts, SparseProblem
 
 
@@ -60,7 +58,7 @@ def _add_sparse_column(problem: SparseProblem, x: int, mass: Floats, mass_f: Flo
     return change
 
 
-@njit(**KERNEL)
+@kernel
 def into_sums(problem: Problem, order: Ints, begin: int, end: int, out: Floats) -> None:
     """Add the change of sum f(A) that each cut of the group at ``order[begin:end]`` makes to ``out`` there."""
     size, whole = end - begin, 0.0
@@ -79,7 +77,7 @@ def into_sums(problem: Problem, order: Ints, begin: int, end: int, out: Floats) 
         out[place] -= whole
 
 
-@njit(**INLINED)
+@inlined
 def _add(links: Links, way: int, z: int, mass: float, n_touched: int) -> int:
     """Add a transition from or to group z; returns the number of groups touched so far."""
     links.touched[n_touched] = z
@@ -120,7 +118,7 @@ def _collect_sparse(problem: SparseProblem, where: Shorts, x: int, links: Links)
     return n_touched
 
 
-@njit(**INLINED)
+@inlined
 def _flow_sums(
     problem: Problem,
     where: Shorts,
@@ -170,7 +168,7 @@ def _flow_sums(
         out[place] -= whole
 
 
-@njit(**KERNEL)
+@kernel
 def flow_sums(
     problem: Problem,  # in
     labels: Shorts,  # in: (n,)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from klump.compilation import inlined
 from klump.search.kernels.flow import remove_loop
 from klump.search.kernels.layouts import (
     bound_a,
@@ -19,7 +19,6 @@ from klump.search.kernels.layouts import (
     prefetch_next,
 )
 from klump.search.kernels.logarithm import LOG2_E, SMALLEST, f, fast_log2
-from klump.search.kernels.options import INLINED
 from klump.search.kernels.tables import (
     IN,
     OUT,
@@ -58,7 +57,7 @@ def _build_a(a: DenseA, problem: DenseProblem, labels: Labels, n_groups: int) ->
     return total
 
 
-@njit(**INLINED)
+@inlined
 def _renew_logs(a: DenseA, y: int) -> None:
     mass, log, inverse, zeros = a.mass[y], a.log[y], a.inverse[y], 0
     for i in range(mass.size):
@@ -134,7 +133,7 @@ def _join_a(a: DenseA, problem: DenseProblem, x: int, y: int) -> float:
     return _change_row(a.mass[y], a.log[y], problem.columns[x], 1.0)
 
 
-@njit(**INLINED)
+@inlined
 def _change_row(mass: Floats, log: Floats, column: Floats, sign: float) -> float:
     total = 0.0
     for i in range(column.size):
@@ -153,7 +152,7 @@ def _move_a(
         _renew_logs(a, y)
 
 
-@njit(**INLINED)
+@inlined
 def _move_row(mass: Floats, counts: Shorts, moved: Floats, home: int, y: int) -> None:
     for i in range(moved.size):
         count = np.int32(moved[i] > 0.0)

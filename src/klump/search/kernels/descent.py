@@ -11,19 +11,16 @@ so that a term of weight zero (A at beta = 1/2, B at beta = 1) is skipped.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from klump.compilation import kernel
 from klump.search.kernels import dense, lists  # noqa: F401  (register the layouts)
 from klump.search.kernels.best_group import best_group, collect, move, price_move, set_nu
 from klump.search.kernels.flow import clear_links, finish_b
 from klump.search.kernels.layouts import build_a, build_b, prefetch_next
-from klump.search.kernels.options import KERNEL
 from klump.search.kernels.tables import Ints, Problem, Table, Weights, Work
 
-_KERNEL = {**KERNEL, "_nrt": False}
 
-
-@njit(**_KERNEL)
+@kernel(allocates=False)
 def build(
     problem: Problem,  # in
     table: Table,  # in: labels; out: all else
@@ -45,7 +42,7 @@ def build(
     return sum_a, finish_b(b), table.nu_f.sum()
 
 
-@njit(**_KERNEL)
+@kernel(allocates=False)
 def sweep(
     problem: Problem,  # in
     table: Table,  # in, out
@@ -72,7 +69,7 @@ def sweep(
     return moves, change
 
 
-@njit(**_KERNEL)
+@kernel(allocates=False)
 def sweep_pairs(
     problem: Problem,  # in
     table: Table,  # in, out
@@ -99,7 +96,7 @@ def sweep_pairs(
     return moves, change
 
 
-@njit(**_KERNEL)
+@kernel(allocates=False)
 def fill_group(
     problem: Problem,  # in
     table: Table,  # in, out

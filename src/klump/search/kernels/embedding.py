@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-from klump.search.kernels import options
+from klump.compilation import kernel
 from klump.search.kernels.prefetch import prefetch
 from klump.search.kernels.tables import Floats, Ints, Shorts
-
-# Nothing is allocated here, so nothing needs counting.
-KERNEL: dict[str, Any] = {**options.KERNEL, "_nrt": False}
 
 # How many transitions in advance a row is asked for, because it comes from far away in memory.
 _AHEAD = 16
@@ -21,7 +15,7 @@ _AHEAD = 16
 Singles = NDArray[np.float32]
 
 
-@njit(**KERNEL)
+@kernel(allocates=False)
 def multiply(
     indptr: Ints,  # in: rows of P
     indices: Shorts,  # in
@@ -43,7 +37,7 @@ def multiply(
                 row[j] += weight * other[j]
 
 
-@njit(**KERNEL)
+@kernel(allocates=False)
 def multiply_one(
     indptr: Ints,  # in: rows of a matrix
     indices: Shorts,  # in
@@ -60,7 +54,7 @@ def multiply_one(
         out[i] = total
 
 
-@njit(**KERNEL)
+@kernel(allocates=False)
 def nearest(
     points: Singles,  # in: (n, d)
     centres: Singles,  # in: (d, k)

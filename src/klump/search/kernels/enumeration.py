@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from klump.compilation import inlined, kernel
 from klump.search.kernels.logarithm import f
-from klump.search.kernels.options import INLINED as PART
-from klump.search.kernels.options import KERNEL
 from klump.search.kernels.tables import Floats, Ints, Weights
 
 
-@njit(**PART)
+@inlined
 def _cost(joint: Floats, mu: Floats, weights: Weights, labels: Ints, work: Floats) -> float:
     """Cost of labels, up to a constant; ``work`` has room for A, B and nu."""
     n, k = mu.size, work.shape[1]
@@ -32,7 +30,7 @@ def _cost(joint: Floats, mu: Floats, weights: Weights, labels: Ints, work: Float
     return weights.into * into - weights.flow * flow + nu
 
 
-@njit(**PART)
+@inlined
 def _complete(labels: Ints, most: Ints, begin: int, k: int) -> None:
     """Put the states from ``begin`` on into the first group, but for those at the end that k groups still need."""
     n = labels.size
@@ -42,7 +40,7 @@ def _complete(labels: Ints, most: Ints, begin: int, k: int) -> None:
         most[x] = max(so_far, labels[x])
 
 
-@njit(**PART)
+@inlined
 def _next(labels: Ints, most: Ints, k: int) -> bool:
     """Go on to the next partition into k groups, which are numbered as they appear; False after the last."""
     n = labels.size
@@ -57,7 +55,7 @@ def _next(labels: Ints, most: Ints, k: int) -> bool:
     return False
 
 
-@njit(**KERNEL)
+@kernel
 def cheapest(
     joint: Floats,  # in: (n, n)
     mu: Floats,  # in

@@ -9,23 +9,22 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 
+from klump.compilation import inlined
 from klump.search.kernels.logarithm import SMALLEST, f, fast_log2
-from klump.search.kernels.options import INLINED
 from klump.search.kernels.tables import IN, OUT, Floats, Flow, Work
 
 # Twice the relative error of rounding to float32.
 _ROUNDING = 2.0**-23
 
 
-@njit(**INLINED)
+@inlined
 def round_up(log: float) -> Any:
     """Upper bound of a logarithm in float32; masses are at most 1, so it is not positive."""
     return np.float32(log * (1.0 - _ROUNDING))
 
 
-@njit(**INLINED)
+@inlined
 def set_entry(b: Flow, y: int, z: int, mass: float, log: float) -> None:
     """Write ``B[y, z]`` and its logarithm in each of its places."""
     k = b.counts.shape[0]
@@ -40,7 +39,7 @@ def set_entry(b: Flow, y: int, z: int, mass: float, log: float) -> None:
         b.most[k + y] = max(b.most[k + y], mass)
 
 
-@njit(**INLINED)
+@inlined
 def finish_b(b: Flow) -> float:
     """Fill every place of B from the masses in rows k to 2 k - 1; returns sum f(B)."""
     k = b.counts.shape[0]
@@ -54,7 +53,7 @@ def finish_b(b: Flow) -> float:
     return total
 
 
-@njit(**INLINED)
+@inlined
 def _sum_f(t: Floats, size: int) -> float:
     total = 0.0
     for j in range(size):
@@ -62,7 +61,7 @@ def _sum_f(t: Floats, size: int) -> float:
     return total
 
 
-@njit(**INLINED)
+@inlined
 def _without_links(b: Flow, way: int, home: int, z: int, work: Work) -> float:
     """Mass between ``home`` and z without the links of a member of ``home``; 0 if no other transition is left."""
     count = b.counts[home, z] if way == OUT else b.counts[z, home]
@@ -71,7 +70,7 @@ def _without_links(b: Flow, way: int, home: int, z: int, work: Work) -> float:
     return b.mass[(1 - way) * b.counts.shape[0] + home, z] - work.mass[way, z]
 
 
-@njit(**INLINED)
+@inlined
 def leave_b(b: Flow, home: int, loop: float, work: Work) -> float:
     """Change of sum f(B) when the state leaves group ``home`` and joins none."""
     k, argument, size, before = b.counts.shape[0], work.buffer[0], 0, 0.0
@@ -91,7 +90,7 @@ def leave_b(b: Flow, home: int, loop: float, work: Work) -> float:
     return _sum_f(argument, size + 1) - before
 
 
-@njit(**INLINED)
+@inlined
 def join_b(b: Flow, home: int, y: int, loop: float, work: Work) -> float:
     """Change of sum f(B) when the state, which has left group ``home``, joins group y."""
     k, argument, size, before = b.counts.shape[0], work.buffer[0], 0, 0.0
@@ -114,7 +113,7 @@ def join_b(b: Flow, home: int, y: int, loop: float, work: Work) -> float:
     return _sum_f(argument, size + 1) - before
 
 
-@njit(**INLINED)
+@inlined
 def move_b(b: Flow, home: int, y: int, loop: float, work: Work) -> None:
     """Take the state out of group ``home`` and put it into group y."""
     k = b.counts.shape[0]
@@ -152,13 +151,13 @@ def move_b(b: Flow, home: int, y: int, loop: float, work: Work) -> None:
                 size += 1
 
 
-@njit(**INLINED)
+@inlined
 def _clean_mass(b: Flow, y: int, z: int) -> float:
     """``B[y, z]`` without rounding errors: 0 if it has no transitions, and never negative."""
     return max(b.mass[b.counts.shape[0] + y, z], 0.0) if b.counts[y, z] > 0 else 0.0
 
 
-@njit(**INLINED)
+@inlined
 def clear_links(work: Work) -> None:
     """Set the links to zero for the next state."""
     for way in range(2):
@@ -169,7 +168,7 @@ def clear_links(work: Work) -> None:
         work.n_linked[way] = 0
 
 
-@njit(**INLINED)
+@inlined
 def add_link(work: Work, way: int, z: int, mass: float, n_linked: int) -> int:
     """Add one transition to the links with group z; returns the number of groups with links so far."""
     # Written in any case: the cursor moves on only if the group is new.
@@ -180,7 +179,7 @@ def add_link(work: Work, way: int, z: int, mass: float, n_linked: int) -> int:
     return n_linked
 
 
-@njit(**INLINED)
+@inlined
 def remove_loop(work: Work, way: int, home: int, loop: float) -> None:
     """Take the loop of the state out of its links with its own group."""
     work.counts[way, home] -= 1

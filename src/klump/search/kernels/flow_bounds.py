@@ -13,10 +13,9 @@ import itertools
 import math
 
 import numpy as np
-from numba import njit
 
+from klump.compilation import inlined
 from klump.search.kernels.logarithm import LOG2_E, SMALLEST, f, fast_log2, least_log2
-from klump.search.kernels.options import INLINED
 from klump.search.kernels.tables import IN, OUT, Flow, Group, Table, Weights, Work
 
 LOG2_3 = math.log2(3.0)
@@ -49,7 +48,7 @@ _LEVEL3 = np.float32(CHORDS[3][1])
 _ROUNDING = 2.0**-23
 
 
-@njit(**INLINED)
+@inlined
 def bound_leaving(b: Flow, home: int, loop: float, work: Work) -> float:
     """Upper bound of the change of sum f(B) when the state leaves group ``home``.
 
@@ -66,14 +65,14 @@ def bound_leaving(b: Flow, home: int, loop: float, work: Work) -> float:
     return total - _least_loss(b.mass[2 * k, home], b.log[2 * k, home], within)
 
 
-@njit(**INLINED)
+@inlined
 def _least_loss(b: float, log: float, r: float) -> float:
     # Rounding may have left less than is taken away.
     u = min(r / max(b, SMALLEST), 1.0)
     return r * (log + LOG2_E * (1.0 - 0.5 * u - 0.5 * u * u))
 
 
-@njit(**INLINED)
+@inlined
 def bound_b(b: Flow, loop: float, work: Work) -> None:
     """Fill ``work.gain_b`` for every group: ``sum r log2 r + sum r G(d)``, the second sum in float32."""
     k, total, constant, n_rows = b.counts.shape[0], loop, 0.0, 1
@@ -96,7 +95,7 @@ def bound_b(b: Flow, loop: float, work: Work) -> None:
     _correct_diagonal(b, loop, work)
 
 
-@njit(**INLINED)
+@inlined
 def _add_row(b: Flow, row: int, r: float, inverse: float, work: Work) -> float:
     """Add the bound of ``(r / total) G(d)`` for each entry of a row; returns ``r log2 r``, rounded up."""
     log = fast_log2(max(r, SMALLEST))
@@ -110,7 +109,7 @@ def _add_row(b: Flow, row: int, r: float, inverse: float, work: Work) -> float:
     return r * (log + _ROUNDING * (8.0 - 2.0 * log))
 
 
-@njit(**INLINED)
+@inlined
 def _correct_diagonal(b: Flow, loop: float, work: Work) -> None:
     """Correct the bounds where links in both directions and the loop add to the same entry ``b = B[y, y]``.
 
@@ -130,7 +129,7 @@ def _correct_diagonal(b: Flow, loop: float, work: Work) -> None:
                 work.gain_b[y] += min(curvature, LOG2_3 * (out + into + loop))
 
 
-@njit(**INLINED)
+@inlined
 def bound_join_nu(table: Table, y: int, mu: float, least_rise: float) -> float:
     """Lower bound of the change of sum f(nu) when a state joins group y; ``least_rise`` is that of an empty group.
 
@@ -140,7 +139,7 @@ def bound_join_nu(table: Table, y: int, mu: float, least_rise: float) -> float:
     return max(mu * (table.nu_log[y] + LOG2_E * (1.0 + u * (0.5 - u * (1.0 / 6.0)))), least_rise)
 
 
-@njit(**INLINED)
+@inlined
 def bound_linked(
     table: Table, weights: Weights, leave: float, mu: float, home: int, loop: float, work: Work
 ) -> float:
@@ -168,7 +167,7 @@ def bound_linked(
     return f(table.lightest[0] + mu) - f(table.lightest[0]) - weights.flow * elsewhere
 
 
-@njit(**INLINED)
+@inlined
 def _price_linked(b: Flow, loop: float, work: Work) -> None:
     """Fill ``work.gain_b`` for the groups with links, exact but for entries that change twice."""
     k = b.counts.shape[0]
@@ -190,7 +189,7 @@ def _price_linked(b: Flow, loop: float, work: Work) -> None:
             work.gain_b[y] = gain
 
 
-@njit(**INLINED)
+@inlined
 def least_linked(work: Work) -> tuple[float, Group]:
     """Find the least bound among the groups with links, and its group; among equals the lowest number."""
     bound, at = np.inf, np.int64(-1)

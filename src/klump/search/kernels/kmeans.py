@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
-from klump.search.kernels.options import KERNEL
+from klump.compilation import kernel
 from klump.search.kernels.tables import Floats, Shorts
 
 
-@njit(**KERNEL)
+@kernel
 def seed_centres(points: Floats, weight: Floats, draws: Floats, centres: Floats, near: Floats) -> None:
     """k-means++: each next centre is a point drawn by weight times squared distance to the centres so far."""
     n, d = points.shape
@@ -34,7 +33,7 @@ def seed_centres(points: Floats, weight: Floats, draws: Floats, centres: Floats,
             near[i] = distance if c == 0 else min(near[i], distance)
 
 
-@njit(**KERNEL)
+@kernel
 def weighted_kmeans(
     points: Floats,  # in: (n, d)
     weight: Floats,  # in: (n,)

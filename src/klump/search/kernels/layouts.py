@@ -6,7 +6,7 @@ nothing where its weight is zero.
 
 from __future__ import annotations
 
-from klump.search.kernels.dispatch import by_type
+from klump.compilation import by_type
 from klump.search.kernels.tables import A, Flow, Group, Ints, Labels, Problem, Table, Waiting, Weights, Work
 
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 
+from klump.compilation import inlined
 from klump.search.kernels.flow import add_link, remove_loop
 from klump.search.kernels.layouts import (
     bound_a,
@@ -24,7 +24,6 @@ from klump.search.kernels.layouts import (
     prefetch_next,
 )
 from klump.search.kernels.logarithm import ROUGH_GAIN_ERROR, SMALLEST, f, rough_gain
-from klump.search.kernels.options import INLINED
 from klump.search.kernels.prefetch import prefetch
 from klump.search.kernels.queue import enqueue
 from klump.search.kernels.tables import (
@@ -55,12 +54,12 @@ _BOUNDS_AHEAD = 2
 _ENTRIES_AHEAD = 1
 
 
-@njit(**INLINED)
+@inlined
 def _n_blocks(a: ListsA, i: int) -> int:
     return (a.bounds[i, 1] + LANES - 1) >> LANE_BITS
 
 
-@njit(**INLINED)
+@inlined
 def _find(a: ListsA, i: int, y: int, z: int) -> tuple[int, int]:
     """Places of two groups in the list of state i, counted in entries of all lists; -1 for one that is absent."""
     begin, at_y, at_z = a.bounds[i, 0], -1, -1
@@ -73,12 +72,12 @@ def _find(a: ListsA, i: int, y: int, z: int) -> tuple[int, int]:
     return at_y, at_z
 
 
-@njit(**INLINED)
+@inlined
 def _mass(a: ListsA, place: int) -> float:
     return a.blocks[place >> LANE_BITS]["mass"][place & (LANES - 1)]
 
 
-@njit(**INLINED)
+@inlined
 def _set(a: ListsA, place: int, group: int, count: int, mass: float) -> None:
     block, lane = a.blocks[place >> LANE_BITS], place & (LANES - 1)
     block["group"][lane] = group
@@ -86,7 +85,7 @@ def _set(a: ListsA, place: int, group: int, count: int, mass: float) -> None:
     block["mass"][lane] = mass
 
 
-@njit(**INLINED)
+@inlined
 def _add_at(a: ListsA, i: int, place: int, y: int, mass: float) -> None:
     """Add a transition of state i to group y, which has this place in its list, or -1."""
     if place < 0:
@@ -98,7 +97,7 @@ def _add_at(a: ListsA, i: int, place: int, y: int, mass: float) -> None:
         block["mass"][lane] += mass
 
 
-@njit(**INLINED)
+@inlined
 def _swap(a: ListsA, i: int, home: int, y: int, mass: float, free: int) -> None:
     """Let a transition of state i lead to group y instead of ``home``; free entries have group number ``free``."""
     place, new = _find(a, i, home, y)
@@ -173,7 +172,7 @@ def _collect_links_alone(a: NoA, problem: SparseProblem, labels: Labels, x: int,
     work.n_linked[IN] = _collect_in_links(problem, labels, x, work)
 
 
-@njit(**INLINED)
+@inlined
 def _collect_in_links(problem: SparseProblem, labels: Labels, x: int, work: Work) -> int:
     n_in = 0
     for p in range(problem.indptr[x], problem.indptr[x + 1]):
@@ -210,7 +209,7 @@ def _bound_lists(a: ListsA, problem: SparseProblem, x: int, home: int, from_belo
     return -(high if from_below else low) * np.float64(work.rough[0, home] + work.rough[1, home])
 
 
-@njit(**INLINED)
+@inlined
 def _append_list(a: ListsA, i: int, home: int, r: float, share: Any, work: Work, filled: Any) -> Any:
     """Append u, r / inflow and the groups of the list of state i to the buffers, as if the state had left ``home``."""
     inverse, begin = 1.0 / max(r, SMALLEST), np.uint64(a.bounds[i, 0])
@@ -226,7 +225,7 @@ def _append_list(a: ListsA, i: int, home: int, r: float, share: Any, work: Work,
     return filled
 
 
-@njit(**INLINED)
+@inlined
 def _add_gains(work: Work, filled: Any) -> None:
     for m in range(filled):
         work.share[m] *= rough_gain(work.ratio[m])
@@ -295,7 +294,7 @@ def _prefetch_lists(
         _prefetch_list(a, np.uint32(problem.indices[p]))
 
 
-@njit(**INLINED)
+@inlined
 def _prefetch_list(a: ListsA, i: int) -> None:
     # Most lists have at most two blocks.
     prefetch(a.blocks, np.uint64(a.bounds[i, 0]))

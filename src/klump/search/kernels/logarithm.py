@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 
-from klump.search.kernels.options import INLINED, KERNEL
+from klump.compilation import inlined, kernel
 from klump.search.kernels.tables import Floats
 
 LOG2_E = 1.4426950408889634
@@ -48,7 +47,7 @@ _ROUGH_NORMAL = np.float32(2.0**-126)
 ROUGH_GAIN_ERROR = 2.0**-19
 
 
-@njit(**INLINED)
+@inlined
 def fast_log2(t: float) -> float:
     """Logarithm of a positive normal number, without branches so that loops over it vectorise.
 
@@ -70,19 +69,19 @@ def fast_log2(t: float) -> float:
     return np.float64(exponent) + z * (_C1 + s * p)
 
 
-@njit(**INLINED)
+@inlined
 def least_log2(t: float) -> float:
     """Lower bound of the logarithm of a positive normal number, by at most 0.0861: its bits, read as a number."""
     return np.float64(np.float64(t).view(np.int64)) * _LAST_BIT - _BIAS
 
 
-@njit(**INLINED)
+@inlined
 def f(t: float) -> float:
     """``t log2 t``, exactly 0 at 0, and at negative t, which rounding may leave where a mass is taken out."""
     return max(t, 0.0) * fast_log2(max(t, SMALLEST))
 
 
-@njit(**INLINED)
+@inlined
 def _rough_log2(t: Any) -> Any:
     """``fast_log2`` in float32."""
     bits = np.float32(t).view(np.int32)
@@ -94,13 +93,13 @@ def _rough_log2(t: Any) -> Any:
     return np.float32(np.float32(exponent) + z * p)
 
 
-@njit(**INLINED)
+@inlined
 def rough_f(t: Any) -> Any:
     """``f`` in float32, for t >= 0."""
     return np.float32(t * _rough_log2(max(t, _ROUGH_NORMAL)))
 
 
-@njit(**INLINED)
+@inlined
 def _rough_log2_ratio(z: Any) -> Any:
     """``log2((1 + z) / (1 - z))`` in float32, for abs(z) up to 1/3."""
     s = np.float32(z * z)
@@ -111,7 +110,7 @@ def _rough_log2_ratio(z: Any) -> Any:
     return np.float32(z * np.float32(p * s + _R1))
 
 
-@njit(**INLINED)
+@inlined
 def rough_gain(u: Any) -> Any:
     """``f(1 + u) - f(u)`` in float32 for u >= 0, to a relative error of ``ROUGH_GAIN_ERROR``.
 
@@ -124,7 +123,7 @@ def rough_gain(u: Any) -> Any:
     return np.float32((lesser + more) * log_1v - lesser * _rough_log2(max(v, _ROUGH_SMALLEST)))
 
 
-@njit(**KERNEL)
+@kernel(allocates=False)
 def f_array(
     t: Floats,  # in
     out: Floats,  # out

@@ -15,10 +15,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 
+from klump.compilation import called, inlined, kernel
 from klump.search.kernels.logarithm import f, rough_f
-from klump.search.kernels.options import CALLED, INLINED, KERNEL
 from klump.search.kernels.tables import Floats, Groups, Singles
 
 # 2 / ln 2.
@@ -46,7 +45,7 @@ _LINK_COST = 3
 _FIRST_PRICES = 8
 
 
-@njit(**INLINED)
+@inlined
 def _sum_f(row: Floats, size: int) -> float:
     total = 0.0
     for z in range(size):
@@ -54,7 +53,7 @@ def _sum_f(row: Floats, size: int) -> float:
     return total
 
 
-@njit(**INLINED)
+@inlined
 def _sum_f_of_both(one: Floats, other: Floats, size: int) -> float:
     total = 0.0
     for z in range(size):
@@ -62,7 +61,7 @@ def _sum_f_of_both(one: Floats, other: Floats, size: int) -> float:
     return total
 
 
-@njit(**INLINED)
+@inlined
 def _rough_sum(one: Singles, other: Singles, size: int) -> float:
     """Sum f(one + other) in float32."""
     total = 0.0
@@ -77,7 +76,7 @@ def _rough_sum(one: Singles, other: Singles, size: int) -> float:
     return total
 
 
-@njit(**KERNEL)
+@kernel(allocates=False)
 def sum_rows(
     groups: Groups,  # in, out
 ) -> None:
@@ -90,7 +89,7 @@ def sum_rows(
             groups.sums[2, a] = _sum_f(groups.back[a], k)
 
 
-@njit(**KERNEL)
+@kernel(allocates=False)
 def bound_rows(
     groups: Groups,  # in/out
     weight_into: float,  # in
@@ -116,7 +115,7 @@ def bound_rows(
         _refresh_least(groups, a)
 
 
-@njit(**CALLED)
+@called
 def _has_few_links(groups: Groups, a: int) -> bool:
     """Whether visiting the links of a group is quicker than pricing all its pairs."""
     links = 0
@@ -129,7 +128,7 @@ def _has_few_links(groups: Groups, a: int) -> bool:
     return links * _LINK_COST < 2 * groups.alive[0]
 
 
-@njit(**CALLED)
+@called
 def _price_by_links(groups: Groups, weight_into: float, weight_flow: float, a: int, begin: int) -> None:
     """Bound the price of a with every group from ``begin`` on; g(x, y) is zero unless both have a link."""
     k, nu, sums, shared = groups.alive[0], groups.nu, groups.sums, groups.shared
@@ -159,31 +158,31 @@ def _price_by_links(groups: Groups, weight_into: float, weight_flow: float, a: i
             _set_bound(groups, min(a, c), max(a, c), _below(price))
 
 
-@njit(**INLINED)
+@inlined
 def _joined(x: float, y: float) -> float:
     return f(x + y) - f(x) - f(y)
 
 
-@njit(**INLINED)
+@inlined
 def _below(price: float) -> Any:
     """Round down to float32."""
     return np.float32(price - 2.0 * _UNIT * abs(price) - _UNDERFLOW)
 
 
-@njit(**INLINED)
+@inlined
 def _order(value: Any) -> Any:
     """Map a float32 to an int32 of the same order: the minimum of integers vectorises."""
     bits = np.float32(value).view(np.int32)
     return np.int32(bits ^ np.int32(np.int32(bits >> _SIGN) & _WITHOUT_SIGN))
 
 
-@njit(**INLINED)
+@inlined
 def _from_order(order: Any) -> Any:
     """Inverse of ``_order``, which is its own inverse on bits."""
     return np.int32(_order(np.int32(order).view(np.float32))).view(np.float32)
 
 
-@njit(**CALLED)
+@called
 def _refresh_least(groups: Groups, a: int) -> None:
     """Find the least bound of a row."""
     least = _order(_INFINITY)
@@ -193,7 +192,7 @@ def _refresh_least(groups: Groups, a: int) -> None:
     groups.least[a] = _from_order(least)
 
 
-@njit(**CALLED)
+@called
 def _price(groups: Groups, weight_into: float, weight_flow: float, a: int, b: int) -> float:
     """Price a pair exactly."""
     k, n = groups.alive[0], groups.into.shape[1]
@@ -208,7 +207,7 @@ def _price(groups: Groups, weight_into: float, weight_flow: float, a: int, b: in
     return price
 
 
-@njit(**CALLED)
+@called
 def _rough_price(
     groups: Groups, weight_into: float, weight_flow: float, a: int, b: int, into_is_back: bool
 ) -> float:
@@ -229,7 +228,7 @@ def _rough_price(
     return _below(price - _ROUNDING * slack)
 
 
-@njit(**INLINED)
+@inlined
 def _beside(groups: Groups, a: int, b: int) -> float:
     """Change of sum f(B) minus sum f of the two merged rows and columns.
 
@@ -243,7 +242,7 @@ def _beside(groups: Groups, a: int, b: int) -> float:
     return change - f(flow[a, a] + flow[a, b]) - f(flow[b, a] + flow[b, b])
 
 
-@njit(**KERNEL)
+@kernel(allocates=False)
 def cheapest_pair(
     groups: Groups,  # in, out: bounds
     weight_into: float,  # in
@@ -280,7 +279,7 @@ def cheapest_pair(
     return at_a, at_b, best, exact
 
 
-@njit(**INLINED)
+@inlined
 def _lowest(groups: Groups) -> tuple[int, int]:
     """Find the pair with the lowest bound."""
     a = 0
@@ -294,7 +293,7 @@ def _lowest(groups: Groups) -> tuple[int, int]:
     return a, b
 
 
-@njit(**KERNEL)
+@kernel(allocates=False)
 def merge_pair(
     groups: Groups,  # in, out
     weight_into: float,  # in
@@ -330,13 +329,13 @@ def merge_pair(
             _set_bound(groups, first, second, price)
 
 
-@njit(**INLINED)
+@inlined
 def _set_bound(groups: Groups, a: int, b: int, bound: Any) -> None:
     groups.bound[a, b] = bound
     groups.least[a] = min(groups.least[a], bound)
 
 
-@njit(**CALLED)
+@called
 def _loosen(groups: Groups, weight_flow: float, a: int, b: int) -> None:
     """Lower all bounds by the largest change that merging a and b can make through B."""
     k, work = groups.alive[0], groups.work
@@ -374,7 +373,7 @@ def _loosen(groups: Groups, weight_flow: float, a: int, b: int) -> None:
         groups.least[c] = _from_order(least)
 
 
-@njit(**CALLED)
+@called
 def _join_flow(groups: Groups, a: int, b: int) -> None:
     """Add row and column b of B to row and column a; the last ones take their place."""
     flow, back, sums = groups.flow, groups.back, groups.sums
@@ -395,7 +394,7 @@ def _join_flow(groups: Groups, a: int, b: int) -> None:
     sums[1, a], sums[2, a] = _sum_f(flow[a], last), _sum_f(back[a], last)
 
 
-@njit(**KERNEL)
+@kernel(allocates=False)
 def price_pair(groups: Groups, weight_into: float, weight_flow: float, a: int, b: int) -> float:
     """Price of one pair."""
     return _price(groups, weight_into, weight_flow, a, b)

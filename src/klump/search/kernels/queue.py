@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
-from klump.search.kernels.options import INLINED, KERNEL
+from klump.compilation import inlined, kernel
 from klump.search.kernels.tables import SparseProblem, Waiting
 
 # Marks of a state: a neighbour moved; its row of A changed.
@@ -13,7 +12,7 @@ WAITS = np.uint8(1)
 ROW_CHANGED = np.uint8(2)
 
 
-@njit(**INLINED)
+@inlined
 def enqueue(problem: SparseProblem, x: int, waiting: Waiting) -> None:
     """Mark the successors of state x, which moved, and its predecessors, whose rows of A changed."""
     for p in range(problem.out_indptr[x], problem.out_indptr[x + 1]):
@@ -23,7 +22,7 @@ def enqueue(problem: SparseProblem, x: int, waiting: Waiting) -> None:
         waiting[problem.indices[p]] = ROW_CHANGED
 
 
-@njit(**{**KERNEL, "_nrt": False})
+@kernel(allocates=False)
 def enqueue_siblings(
     problem: SparseProblem,  # in
     waiting: Waiting,  # in, out: (n,)

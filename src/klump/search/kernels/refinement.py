@@ -8,19 +8,18 @@ the weight into the largest follows from the weight into the whole. So a transit
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from klump.compilation import kernel
 from klump.search.kernels.blocks import BLOCKS, WAITING, Partition, Scratch, Transitions
-from klump.search.kernels.options import KERNEL
 from klump.search.kernels.tables import Floats, Shorts
 
 # The same sum must come out the same wherever it is taken, so sums keep the order they are written in.
-_ORDERED = {**KERNEL, "fastmath": False}
+_ordered_kernel = kernel(fastmath=False)
 # What rounding makes of equal sums differs by less.
 _ROUNDING = 1e-13
 
 
-@njit(**_ORDERED)
+@_ordered_kernel
 def _mark(partition: Partition, x: int) -> None:
     """Bring a state to the front of its block."""
     elements, place = partition.elements, partition.place
@@ -32,7 +31,7 @@ def _mark(partition: Partition, x: int) -> None:
     partition.marked[b] += 1
 
 
-@njit(**_ORDERED)
+@_ordered_kernel
 def _find_cuts(
     values: Floats,  # in: weights, ascending
     tolerance: float,
@@ -60,7 +59,7 @@ def _find_cuts(
     return count
 
 
-@njit(**_ORDERED)
+@_ordered_kernel
 def _sort_marked(partition: Partition, work: Scratch, b: int, zero: bool) -> Floats:
     """Order the marked members of a block, heaviest first; returns the weights that occur, ascending.
 
@@ -78,7 +77,7 @@ def _sort_marked(partition: Partition, work: Scratch, b: int, zero: bool) -> Flo
     return values
 
 
-@njit(**_ORDERED)
+@_ordered_kernel
 def _split(partition: Partition, work: Scratch, b: int, tolerance: float) -> None:
     """Cut a block by the weights of its marked members; the others have weight zero. Unmarks all.
 
@@ -120,7 +119,7 @@ def _split(partition: Partition, work: Scratch, b: int, tolerance: float) -> Non
         partition.first[number], partition.end[number] = bounds[part + 1], bounds[part]
 
 
-@njit(**_ORDERED)
+@_ordered_kernel
 def refine(transitions: Transitions, partition: Partition, work: Scratch, tolerance: float) -> int:
     """Split blocks until no splitter waits; returns how many transitions were looked at."""
     indptr, indices, data = transitions.indptr, transitions.indices, transitions.data
@@ -155,7 +154,7 @@ def refine(transitions: Transitions, partition: Partition, work: Scratch, tolera
     return visits
 
 
-@njit(**_ORDERED)
+@_ordered_kernel
 def find_spreads(
     transitions: Transitions,
     partition: Partition,
@@ -201,7 +200,7 @@ def find_spreads(
             count[other] = 0
 
 
-@njit(**_ORDERED)
+@_ordered_kernel
 def separate(
     transitions: Transitions,
     partition: Partition,

@@ -9,15 +9,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-from klump.search.kernels import options
+from klump.compilation import kernel
 from klump.search.kernels.prefetch import prefetch
 from klump.search.kernels.tables import Floats, Ints, Shorts
-
-# Nothing is allocated here, so nothing needs counting.
-KERNEL: dict[str, Any] = {**options.KERNEL, "_nrt": False}
 
 # How many transitions in advance is asked for what lies far away.
 _AHEAD = 16
@@ -25,7 +21,7 @@ _AHEAD = 16
 Index = NDArray[Any]  # int32, or int64 in chains of more than 2**31 transitions
 
 
-@njit(**KERNEL)
+@kernel(allocates=False)
 def count_in_rows(
     indptr: Ints,  # in
     data: Floats,  # in
@@ -41,7 +37,7 @@ def count_in_rows(
         counts[place[i]] = count
 
 
-@njit(**KERNEL)
+@kernel(allocates=False)
 def put_rows(
     indptr: Ints,  # in
     indices: Index,  # in
@@ -64,7 +60,7 @@ def put_rows(
                 q += 1
 
 
-@njit(**KERNEL)
+@kernel(allocates=False)
 def count_columns(
     indices: Shorts,  # in
     counts: Ints,  # in, out: (n,)
@@ -74,7 +70,7 @@ def count_columns(
         counts[indices[p]] += 1
 
 
-@njit(**KERNEL)
+@kernel(allocates=False)
 def transpose(
     indptr: Ints,  # in
     indices: Shorts,  # in
@@ -101,7 +97,7 @@ def transpose(
                 loops[i] += mass[p]
 
 
-@njit(**KERNEL)
+@kernel(allocates=False)
 def deal_out(
     indptr: Ints,  # in
     indices: Shorts,  # in
@@ -126,7 +122,7 @@ def deal_out(
                 loops[i] += mass[p]
 
 
-@njit(**KERNEL)
+@kernel(allocates=False)
 def sort_bucket(
     column: Shorts,  # in: entries of some columns
     row: Shorts,  # in
