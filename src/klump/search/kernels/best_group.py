@@ -148,7 +148,8 @@ def _try_linked(
     a: A, problem: Problem, table: Table, weights: Weights, x: int, limit: float, work: Work
 ) -> tuple[Group, float, float]:
     home, mu, loop = np.int64(table.labels[x]), problem.mu[x], problem.loops[x]
-    best, least = home, limit
+    best: Group = home
+    least = limit
     if table.size.size < max(_MANY_GROUPS, _GROUPS_PER_LINK * (work.n_linked[OUT] + work.n_linked[IN])):
         return best, least, -np.inf
     leave = bound_leave_nu(table, home, mu) - weights.flow * bound_leaving(table.b, home, loop, work)
