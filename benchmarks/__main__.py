@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import argparse
 
-from benchmarks import contest, lumping, many_machines, merging, model, settling, sweeps
+from benchmarks import contest, lumping, many_machines, merging, settling, sweeps
 from benchmarks.measure import write
 from benchmarks.peers import CONTESTANTS
 from benchmarks.workloads import WORKLOADS
 
 BENCHMARKS = {
     "sweeps": sweeps.run,
-    "model": model.run,
     "settling": settling.run,
     "lumping": lumping.run,
     "merging": merging.run,

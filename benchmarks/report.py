@@ -74,16 +74,23 @@ def write(settings, scores, growth, verdicts) -> None:
     """Keep every figure beside the machine and the versions that made it."""
     RESULTS.mkdir(exist_ok=True)
     record = {
-        "machine": platform.processor() or platform.machine(),
-        "cores": os.cpu_count(),
-        "python": platform.python_version(),
-        "packages": {name: version for name in PACKAGES if (version := _version(name))},
+        **environment(),
         "settings": asdict(settings),
         "scores": [score.record() for score in scores],
         "growth": growth,
         "verdicts": [{**asdict(verdict), "kept": verdict.kept} for verdict in verdicts],
     }
     (RESULTS / f"{settings.name}.json").write_text(json.dumps(record, indent=1) + "\n")
+
+
+def environment() -> dict:
+    """The machine and the versions that figures depend on."""
+    return {
+        "machine": platform.processor() or platform.machine(),
+        "cores": os.cpu_count(),
+        "python": platform.python_version(),
+        "packages": {name: version for name in PACKAGES if (version := _version(name))},
+    }
 
 
 def _version(name):

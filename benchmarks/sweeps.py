@@ -8,10 +8,10 @@ import numpy as np
 
 from benchmarks import numpy_algorithm
 from benchmarks.measure import Verdict, interleaved, timed
-from klump.search.descent import TOLERANCE, random_labels
-from klump.search.kernels import descent as kernels
+from klump.search.descent import TOLERANCE, LocalSearch, random_labels
+from klump.search.kernels.logarithm import f_array
 from klump.search.objective import Objective
-from klump.search.problem import make_problem, make_table, make_work
+from klump.search.problem import make_problem
 from klump.sources.random_chains import block_chain, sparse_block_chain
 
 # The first sweep from random labels is the dearest there is: every state leads to as many groups as it can.
@@ -22,21 +22,16 @@ class Sweeper:
     """Sweeps of klump, one at a time; sums are rebuilt as in a descent, after as many moves as there are states."""
 
     def __init__(self, problem, labels, k, beta):
-        self.problem, self.weights = problem, Objective(beta).weights
-        # As in the search of large chains, A is not kept where it has no weight.
-        self.table, self.work = make_table(problem, labels, k, lists=beta != 0.5), make_work(k)
         self.order = np.arange(len(labels))
-        kernels.build(problem, self.table)
-        self.stale = 0
+        self.search = LocalSearch(problem, labels, k, Objective(beta), self.order)
+        self.moves_since_build = 0
 
     def __call__(self):
-        moves, _ = kernels.sweep(
-            self.problem, self.table, self.work, self.weights, self.order, TOLERANCE, False, False
-        )
-        self.stale += moves
-        if self.stale >= self.order.size:
-            kernels.build(self.problem, self.table)
-            self.stale = 0
+        moves, _ = self.search.sweep(self.order, TOLERANCE, allow_empty=False)
+        self.moves_since_build += moves
+        if self.moves_since_build >= self.order.size:
+            self.search.build()
+            self.moves_since_build = 0
 
 
 def descent(sweeper):
@@ -122,7 +117,7 @@ def in_logarithms(kind, chain, planted, k, beta, promise, rounds=5):
     median = interleaved(
         {
             # The best of five, so that the array is in the cache: sweeps leave none of it there.
-            "log": lambda: min(timed(lambda: kernels.f_array(values, out)) for _ in range(5)) / n,
+            "log": lambda: min(timed(lambda: f_array(values, out)) for _ in range(5)) / n,
             "settled": lambda: timed(settled),
             "descent": lambda: descent(Sweeper(problem, random, k, beta)),
             "first": lambda: timed(Sweeper(problem, random, k, beta)),

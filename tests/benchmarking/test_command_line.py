@@ -30,7 +30,7 @@ def test_a_benchmark_that_is_not_there(capsys):
     with pytest.raises(SystemExit) as left:
         command.parsed(["sweeps", "sweep"])
     assert left.value.code == 2
-    assert "there is no benchmark 'sweep'; choose from sweeps, model" in capsys.readouterr().err
+    assert "there is no benchmark 'sweep'; choose from sweeps, settling" in capsys.readouterr().err
 
 
 def test_chosen_benchmarks_run_in_order_and_are_written(monkeypatch, capsys):
