@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from benchmarks import contest, lumping, many_machines, merging, settling, sweeps
+from benchmarks import cliffs, contest, first_answer, lumping, many_machines, merging, settling, sweeps
 from benchmarks.measure import write
 from benchmarks.peers import CONTESTANTS
 from benchmarks.workloads import WORKLOADS
@@ -16,14 +16,20 @@ BENCHMARKS = {
     "merging": merging.run,
     "many-machines": many_machines.run,
 }
-NAMES = (*BENCHMARKS, "peers")
+# These write their own files.
+WITH_OPTIONS = {
+    "first-answer": lambda arguments: first_answer.run(),
+    "cliffs": lambda arguments: cliffs.run(cliff_settings(arguments)),
+    "peers": lambda arguments: contest.run(settings(arguments)),
+}
+NAMES = (*BENCHMARKS, *WITH_OPTIONS)
 QUICK_LIMIT = 60.0
 
 
 def main(arguments):
     for name in arguments.names or NAMES:
-        if name == "peers":
-            contest.run(settings(arguments))
+        if name in WITH_OPTIONS:
+            WITH_OPTIONS[name](arguments)
             continue
         verdicts = BENCHMARKS[name]()
         write(name, verdicts)
@@ -44,23 +50,46 @@ def settings(arguments):
     )
 
 
+def cliff_settings(arguments):
+    default = cliffs.Settings()
+    return cliffs.Settings(
+        rows=arguments.rows or default.rows,
+        rounds=arguments.rounds or default.rounds,
+        limit=arguments.timeout or default.limit,
+        resume=arguments.resume,
+        name=arguments.output or default.name,
+    )
+
+
 def parsed(words=None):
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="benchmark", help=f"some of {', '.join(NAMES)}; else all")
+    both = parser.add_argument_group("peers and cliffs")
+    both.add_argument("--rounds", type=int, help="measurements of each contestant (3; cliffs: 1)")
+    both.add_argument(
+        "--timeout", type=float, help="seconds for a measurement (600; cliffs: 300, of CPU time)"
+    )
+    both.add_argument("--output", help="name of the files in benchmarks/results, for one of the two")
+    rows = parser.add_argument_group("cliffs")
+    rows.add_argument("--rows", help="table (the default), all, or a regular expression, like noisy-.*-k5-")
+    rows.add_argument("--resume", action="store_true", help="keep what an interrupted run has measured")
     peers = parser.add_argument_group("peers")
     peers.add_argument("--quick", action="store_true", help="up to 10,000 states, one round, 60 s each")
     peers.add_argument("--sizes", type=_sizes, help="numbers of states, like 1e4,1e5")
     families = sorted({workload.family for workload in WORKLOADS})
     peers.add_argument("--families", type=_words, help=f"some of {','.join(families)}")
     peers.add_argument("--only", type=_words, help=f"contestants, or parts of names: {','.join(CONTESTANTS)}")
-    peers.add_argument("--rounds", type=int, help="measurements of each contestant (3)")
-    peers.add_argument("--timeout", type=float, help="seconds for a measurement (600)")
     peers.add_argument("--threads", type=int, default=1, help="threads for each contestant (1)")
-    peers.add_argument("--output", help="name of the files in benchmarks/results")
     arguments = parser.parse_args(words)
     unknown = [name for name in arguments.names if name not in NAMES]
     if unknown:
         parser.error(f"there is no benchmark {unknown[0]!r}; choose from {', '.join(NAMES)}")
+    if arguments.output and {"cliffs", "peers"} <= set(arguments.names or NAMES):
+        parser.error("--output names the files of one benchmark; run cliffs and peers one after the other")
+    if not cliff_settings(arguments).chosen():
+        parser.error(
+            f"no row matches {arguments.rows!r}; choose from {', '.join(row.name for row in cliffs.ROWS)}"
+        )
     return arguments
 
 

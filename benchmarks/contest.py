@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import math
-import os
 import signal
 import statistics
-import subprocess
 import sys
 import tempfile
 from dataclasses import dataclass, field
@@ -17,17 +14,16 @@ import numpy as np
 
 from benchmarks import promises, report, workloads
 from benchmarks.peers import CONTESTANTS
+from benchmarks.process import ask
 from benchmarks.workloads import WORKLOADS, Workload
 
 # Whoever took so long in all takes part in no further round; preparation may take so long beside the measurement.
 ENOUGH_SECONDS = 120.0
 PREPARATION = 600.0
 QUICK_STATES = 10_000
-THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 PLANTED = "planted"
-# The module that a process runs for one measurement, and where it is found.
+# The module that a process runs for one measurement.
 TRIAL = "benchmarks.trial"
-ROOT = Path(__file__).parents[1]
 
 
 @dataclass(frozen=True)
@@ -144,44 +140,21 @@ def trial(score: Score, place: Path, seed: int, settings: Settings) -> None:
         score.error = contestant.refusal(workload.n_states)
         if score.error:
             return
-    answer = place / "answer.json"
-    answer.unlink(missing_ok=True)
-    question = (
-        place,
-        score.contestant,
-        workload.n_groups,
-        workload.beta,
-        seed,
-        settings.limit,
-        answer,
+    question = (place, score.contestant, workload.n_groups, workload.beta, seed, settings.limit)
+    outcome = ask(
+        TRIAL,
+        question,
+        place / "answer.json",
+        timeout=settings.limit + PREPARATION,
+        threads=settings.threads,
     )
-    command = [sys.executable, "-m", TRIAL, *map(str, question)]
-    environment = os.environ | {name: str(settings.threads) for name in THREADS}
-    try:
-        ended = subprocess.run(
-            command,
-            cwd=ROOT,
-            env=environment,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            text=True,
-            errors="replace",
-            timeout=settings.limit + PREPARATION,
-        )
-        code = ended.returncode
-    except subprocess.TimeoutExpired:
-        code = -signal.SIGALRM
-    if answer.exists():
-        found = json.loads(answer.read_text())
-        score.error = found.get("error")
+    score.timed_out = outcome.timed_out
+    if outcome.found is not None:
+        score.error = outcome.found.get("error")
         if score.error is None:
-            score.rounds.append(found)
-    elif code == -signal.SIGALRM:
-        score.error, score.timed_out = f"no answer within {settings.limit:g} s", True
-    elif code < 0:
-        score.error = f"killed by {signal.Signals(-code).name}"
+            score.rounds.append(outcome.found)
     else:
-        score.error = (ended.stderr.strip().splitlines() or [f"left with code {code}"])[-1]
+        score.error = f"no answer within {settings.limit:g} s" if outcome.timed_out else outcome.error
 
 
 def growth(scores: list[Score]) -> dict[str, dict[str, float]]:

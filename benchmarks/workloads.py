@@ -15,6 +15,9 @@ SPARSE_KINDS = {"metastable": "metastable", "cyclic": "cyclic", "noisy": "noisy"
 SPARSE_SIZES = (10_000, 100_000, 1_000_000)
 BLOCKS = {100: (25, 25, 50), 1000: (100,) * 10, 4000: (400,) * 10}
 
+# Share of the links of a preferential-attachment graph that lead from an older state to a newer one.
+REVERSED = 0.3
+
 
 @dataclass(frozen=True)
 class Workload:
@@ -47,6 +50,30 @@ class Workload:
         else:
             chain, planted = letter_bigrams(), None
         return chain.transition_matrix, planted
+
+
+def attachment_matrix(n_states: int, links: float, seed: int = 0) -> sparse.csr_array:
+    """Random walk on the strongly connected part of a directed preferential-attachment graph.
+
+    Each new state is linked with older ones, drawn in proportion to their links; a geometric number of them, ``links``
+    on average. A link leads to the older state, or with probability ``REVERSED`` to the new one.
+    """
+    rng = np.random.default_rng(seed)
+    counts = np.minimum(rng.geometric(1 / links, size=n_states), np.arange(n_states))
+    draws = iter(rng.random(int(counts.sum())).tolist())
+    ends, old = [0], []
+    for new, count in enumerate(counts.tolist()):
+        drawn = [ends[int(next(draws) * len(ends))] for _ in range(count)]
+        old += drawn
+        ends += [*drawn, *[new] * count]
+    new, old = np.repeat(np.arange(n_states), counts), np.array(old)
+    is_reversed = rng.random(old.size) < REVERSED
+    source, target = np.where(is_reversed, old, new), np.where(is_reversed, new, old)
+    graph = sparse.csr_array((np.ones(old.size), (source, target)), shape=(n_states, n_states))
+    _, component = sparse.csgraph.connected_components(graph, connection="strong")
+    kept = np.flatnonzero(component == np.bincount(component).argmax())
+    graph = sparse.csr_array(graph[kept][:, kept])
+    return sparse.csr_array(graph.multiply(1 / graph.sum(axis=1)[:, None]))
 
 
 WORKLOADS = (

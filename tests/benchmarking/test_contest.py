@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from benchmarks import contest, report, workloads
+from benchmarks import contest, process, report, workloads
 from benchmarks.contest import Score, Settings
 from benchmarks.peers import CONTESTANTS
 from benchmarks.workloads import Workload
@@ -28,7 +28,7 @@ def made_up(monkeypatch, tmp_path):
     everyone = dict(CONTESTANTS)
     CONTESTANTS.clear()
     CONTESTANTS.update(failing.MADE_UP)
-    folders = (contest.ROOT, contest.ROOT / "src", Path(failing.__file__).parent)
+    folders = (process.ROOT, process.ROOT / "src", Path(failing.__file__).parent)
     monkeypatch.setenv("PYTHONPATH", ":".join(map(str, folders)))
     before = signal.getsignal(signal.SIGTERM)
     yield
