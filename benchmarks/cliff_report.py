@@ -25,7 +25,8 @@ HEADINGS = (
 )
 COSTS = ("C auto", "C annealing", "C planted")
 COLOURS = {"dense": "#7f7f7f", "noisy": "#d62728", "metastable": "#0072b2", "attachment": "#009e73"}
-MARKERS = "osD^vP*X"
+MARKERS = "osDvP*X"
+LIMIT = "^"
 
 
 def write(name: str, record: dict) -> None:
@@ -92,7 +93,7 @@ def cost_of(figures, method) -> str:
 
 
 def draw(name: str, figures) -> None:
-    """Time against transitions, one panel per beta: "auto" solid, annealing dashed, limits as hollow triangles."""
+    """Time against transitions, one panel per beta: "auto" solid, annealing dashed, limits as triangles."""
     import matplotlib
 
     matplotlib.use("Agg")
@@ -122,10 +123,10 @@ def draw(name: str, figures) -> None:
         plt.Line2D([], [], color=COLOURS[kind], marker=markers[k], label=f"{kind}, k = {k}")
         for kind, k in lines
     ]
-    handles.append(plt.Line2D([], [], color="black", linestyle="--", label="annealing, 20 starts"))
+    looks = {"annealing, 20 starts": {"linestyle": "--", "marker": "o", "fillstyle": "none"}}
     if any(cell.limit for each in figures for cell in each.cells):
-        look = {"color": "black", "marker": "^", "fillstyle": "none", "linestyle": ""}
-        handles.append(plt.Line2D([], [], label="over the limit", **look))
+        looks["over the limit"] = {"linestyle": "", "marker": LIMIT, "fillstyle": "none"}
+    handles += [plt.Line2D([], [], color="black", label=name, **look) for name, look in looks.items()]
     figure.legend(handles=handles, loc="outside lower center", ncols=2 * len(betas), fontsize=8)
     RESULTS.mkdir(exist_ok=True)
     figure.savefig(RESULTS / f"{name}.png", dpi=130)
@@ -137,16 +138,15 @@ def _line(figures):
 
 
 def _draw_family(panel, family, look) -> None:
-    for method, style in (("auto", "-"), ("annealing", "--")):
-        limits = [(each.transitions, limit) for each in family if (limit := each.limit(method)) is not None]
+    for method, style, fill in (("auto", "-", "full"), ("annealing", "--", "none")):
         points = [
             (each.transitions, seconds)
             for each in family
             if each.limit(method) is None and (seconds := each.median(method)) is not None
         ]
+        limits = [(each.transitions, each.limit(method)) for each in family if each.limit(method) is not None]
         if points:
-            panel.plot(*zip(*points, strict=True), linestyle=style, **look)
-        limits = [(x, y) for x, y in limits if x is not None]
+            panel.plot(*zip(*points, strict=True), linestyle=style, fillstyle=fill, **look)
         if limits:
-            hollow = look | {"marker": "^", "markersize": 9}
-            panel.plot(*zip(*limits, strict=True), linestyle="", fillstyle="none", **hollow)
+            marker = {"marker": LIMIT, "markersize": 9}
+            panel.plot(*zip(*limits, strict=True), linestyle="", fillstyle=fill, **look | marker)

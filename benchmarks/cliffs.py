@@ -220,9 +220,9 @@ def run(settings: Settings) -> list[Verdict]:
 
 
 def fill(row: Row, cells: dict[tuple, Cell], settings: Settings, answer: Path) -> None:
-    """Measure a row: the planted cost, then rounds in which every method is measured once, until it fails."""
-    todo = [(PLANTED, 0)] if row.kind != "attachment" else []
-    todo += [(method, seed) for seed in range(settings.rounds) for method in row.methods]
+    """Measure a row: size and planted cost, then rounds in which every method is measured once, until it fails."""
+    turns = product(range(settings.rounds), row.methods)
+    todo = [(PLANTED, 0), *((method, seed) for seed, method in turns)]
     for method, seed in todo:
         given_up = any(
             cell.error or cell.limit for key, cell in cells.items() if key[:2] == (row.name, method)
