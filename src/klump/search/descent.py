@@ -10,7 +10,7 @@ from scipy import sparse
 
 from klump import information
 from klump.chain import MarkovChain
-from klump.search.kernels.tables import Problem
+from klump.search.kernels.tables import DenseProblem, Problem
 from klump.search.method import Found, Labels, Record, Task
 from klump.search.objective import Objective
 from klump.search.problem import make_table, make_work
@@ -62,6 +62,8 @@ class LocalSearch:
         self.order = order
         self.table = make_table(problem, labels, n_groups, keep_a=objective.weights.into != 0.0)
         self.work = make_work(n_groups)
+        # Sweeps so far; a sweep over some of the states counts by its share.
+        self.sweeps = 0.0
         self.build()
 
     def build(self) -> None:
@@ -77,27 +79,61 @@ class LocalSearch:
         weights = self.objective.weights
         return sweep(self.problem, self.table, self.work, weights, order, tolerance, allow_empty)
 
-    def descend(self, max_sweeps: int, *, allow_empty: bool, exchange: bool) -> list[float]:
+    def descend(
+        self,
+        max_sweeps: float,
+        *,
+        allow_empty: bool = False,
+        exchange: bool = False,
+        queue: bool = False,
+        min_moves: float = 0.0,
+    ) -> list[float]:
         """Sweep until no state moves, at most ``max_sweeps`` times; the cost before and after each sweep.
 
         The sums are rebuilt after as many moves as there are states, and at the end, so that rounding errors do not
         accumulate.
+
+        Parameters
+        ----------
+        exchange
+            Also exchange the members of groups of one.
+        queue
+            After the first sweep visit only states with a neighbour that moved, until none is left; then all again.
+        min_moves
+            Share of the states: a sweep with fewer moves is the last.
         """
-        trace, moves_since_build = [self.cost], 0
-        while len(trace) <= max_sweeps:
-            moves, change = self.sweep(self.order, TOLERANCE, allow_empty=allow_empty)
-            if moves == 0 and exchange:
+        n, trace, order, moves_since_build = self.order.size, [self.cost], self.order, 0
+        visits_left = max_sweeps * n
+        while 2 * visits_left > order.size:
+            visits_left -= order.size
+            self.sweeps += order.size / n
+            self.table.waiting[:] = 0
+            moves, change = self.sweep(order, TOLERANCE, allow_empty=allow_empty)
+            if moves == 0 and exchange and order.size == n:
                 moves, change = self._exchange_singletons()
             moves_since_build += moves
             self.cost += change
-            ends = moves == 0 or len(trace) == max_sweeps
-            if moves_since_build >= self.order.size or (ends and moves_since_build > 0):
+            if moves_since_build >= n:
                 self.build()
                 moves_since_build = 0
             trace.append(self.cost)
-            if moves == 0:
+            if (moves == 0 and order.size == n) or moves < min_moves * n:
                 break
+            order = self._waiting() if queue and moves > 0 else self.order
+        if moves_since_build > 0:
+            self.build()
+            trace[-1] = self.cost
         return trace
+
+    def _waiting(self) -> NDArray[np.int64]:
+        """States whose prices changed in the last sweep by more than B did."""
+        from klump.search.kernels.queue import enqueue_siblings
+
+        if isinstance(self.problem, DenseProblem):
+            return self.order
+        if self.objective.weights.into != 0.0:
+            enqueue_siblings(self.problem, self.table.waiting)
+        return self.order[self.table.waiting[self.order] > 0]
 
     def _exchange_singletons(self) -> tuple[int, float]:
         """Move the member of each group of one to its best other group and fill the group anew, where that pays."""
@@ -164,13 +200,19 @@ def random_labels(n_states: int, n_groups: int, rng: np.random.Generator, *, all
     return labels
 
 
-def split_off_singletons(problem: Problem, n_groups: int, objective: Objective) -> Labels:
-    """Split k - 1 single states off one large group, greedily: cheap where little information need be kept."""
+def split_off_singletons(
+    problem: Problem, n_groups: int, objective: Objective, labels: Labels | None = None
+) -> Labels:
+    """Split single states off the m groups of ``labels`` (by default one), greedily, until there are k groups.
+
+    Cheap where little information need be kept.
+    """
     from klump.search.kernels import descent as kernels
 
-    table, work = make_table(problem, np.zeros(problem.mu.size), n_groups), make_work(n_groups)
+    labels = np.zeros(problem.mu.size, dtype=np.int32) if labels is None else labels
+    table, work = make_table(problem, labels, n_groups), make_work(n_groups)
     kernels.build(problem, table)
-    for y in range(1, n_groups):
+    for y in range(int(labels.max()) + 1, n_groups):
         kernels.fill_group(problem, table, work, objective.weights, y, np.inf, 0)
     return table.labels
 

@@ -43,6 +43,7 @@ class Task:
     allow_empty: bool = False
     tolerance: float = 1e-10
     gamma: float = 0.0
+    effort: str = "balanced"
     progress: Progress | None = field(default=None, compare=False)
     futures: FutureCache = field(default_factory=FutureCache, compare=False, repr=False)
 
@@ -97,8 +98,8 @@ class Record:
 class Found:
     """A map and its cost; ``trace`` is the cost after each sweep of the last descent.
 
-    A stochastic map has ``weights`` (n x k); ``labels`` are then the most probable group of each state. Methods that
-    build a hierarchy return it as ``record``.
+    ``sweeps`` counts those of a local search, where a budget is kept. A stochastic map has ``weights`` (n x k);
+    ``labels`` are then the most probable group of each state. Methods that build a hierarchy return it as ``record``.
     """
 
     labels: Labels
@@ -107,6 +108,7 @@ class Found:
     interrupted: bool = False
     weights: sparse.csr_array | None = None
     record: Record | None = None
+    sweeps: float = 0.0
 
 
 # Type of the function that runs a method.

@@ -6,7 +6,7 @@ gamma = 0, where sweeps are cheapest and poor starts are not trapped; the target
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cached_property, reduce
 from itertools import cycle
@@ -17,13 +17,14 @@ from numpy.typing import NDArray
 from klump.search.agglomerative import Merging, groups_after
 from klump.search.descent import (
     TOLERANCE,
+    LocalSearch,
     cost_from_sums,
     fill_empty_groups,
     random_labels,
     split_off_singletons,
 )
 from klump.search.embedding import cluster_embedding, splitting_vector
-from klump.search.kernels.tables import DenseProblem, Problem, Table, Weights
+from klump.search.kernels.tables import DenseProblem, Problem, Table
 from klump.search.method import EQUAL, Found, Labels, Task, better, run_interruptible
 from klump.search.objective import MIDDLE, Objective
 from klump.search.problem import make_problem, make_table, make_work
@@ -63,14 +64,7 @@ _JOIN_ROUNDS = 64
 
 def multilevel(task: Task) -> Found:
     """Multilevel search; Ctrl-C returns the incumbent."""
-    return explore(task)[0]
-
-
-def explore(task: Task) -> tuple[Found, bool]:
-    """Multilevel search, and whether it may end there: its first cycle returned to the same cost, or Ctrl-C."""
-    search = _MultilevelRun(task)
-    found = run_interruptible(search)
-    return found, search.is_stable or found.interrupted
+    return run_interruptible(_MultilevelRun(task))
 
 
 class _MultilevelRun:
@@ -115,12 +109,35 @@ class _MultilevelRun:
             before = current.cost
             current = self._update(better(current, self._split_and_merge(current, next(splits), rng)))
             stalled = 0 if before - current.cost > _GAIN * before + EQUAL else stalled + 1
-        for labels in [current.labels, *self._target_starts(rng)]:
-            optimum = self._local_search(labels, self.task.objective, to_optimum=True)
-            assert self.best is not None
-            if optimum.cost <= self.best.cost + EQUAL:
-                self.best = self._to_chain_order(optimum)
+        self._search_target(current.labels)
+        weights = self.task.objective.weights
+        if weights.into < 0.0:
+            self._search_target(self._random_start(self.k, rng))
+        elif weights.into > 0.0 and self.task.chain.n_states * self.k <= _MAX_SPLIT_OFF_SIZE:
+            self._search_with_singletons(current.labels)
         self._report()
+
+    def _search_target(self, labels: Labels) -> float:
+        """Local search under the target objective; the cost reached."""
+        optimum = self._local_search(labels, self.task.objective, to_optimum=True)
+        assert self.best is not None
+        if optimum.cost <= self.best.cost + EQUAL:
+            self.best = self._to_chain_order(optimum)
+        return optimum.cost
+
+    def _search_with_singletons(self, labels: Labels) -> None:
+        """Where 1 - 2 beta + gamma > 0: merge to m groups and split k - m single states off, m = 1, 2, ...
+
+        Few large groups and many of one state are cheap there; the cost is nearly always unimodal in m.
+        """
+        before = np.inf
+        for m in range(1, self.k):
+            merged = self._merge(labels, m) if m > 1 else np.zeros_like(labels)
+            start = split_off_singletons(self._problem, self.k, self.task.objective, merged)
+            cost = self._search_target(start)
+            if m > 2 and cost > before:
+                break
+            before = cost
 
     def _run_starts(self, rng: np.random.Generator) -> tuple[Found, int]:
         """Best of the given labels, the embedding and, unless that is stable, two other starts; stalled cycles."""
@@ -145,14 +162,6 @@ class _MultilevelRun:
         """Random labels after a few sweeps at beta = 1."""
         labels = random_labels(self.task.chain.n_states, n_groups, rng, allow_empty=False)
         return self._sweep(labels, n_groups, Objective(1.0), sweeps=_RANDOM_SWEEPS)[0].labels
-
-    def _target_starts(self, rng: np.random.Generator) -> Iterator[Labels]:
-        """Starts that skip beta = 1/2: random if 1 - 2 beta + gamma < 0, single states split off one group if > 0."""
-        n, k, weights = self.task.chain.n_states, self.k, self.task.objective.weights
-        if weights.into < 0.0:
-            yield self._random_start(k, rng)
-        elif weights.into > 0.0 and n * k <= _MAX_SPLIT_OFF_SIZE:
-            yield split_off_singletons(self._problem, k, self.task.objective)
 
     def _split_and_merge(
         self, found: Found, split: Callable[[Labels, np.random.Generator], Labels], rng: np.random.Generator
@@ -205,10 +214,11 @@ class _MultilevelRun:
         if count <= self.k:
             return labels
         table = self._sweep(labels, count, MIDDLE, sweeps=sweeps)[0]
-        flow, nu = table.b.mass[count : 2 * count, :count], table.nu[:count]
-        merging = Merging(flow, nu, np.arange(count, dtype=np.int32), MIDDLE.weights)
-        merging.run(self.k)
-        return groups_after(merging.pairs, count - self.k)[table.labels]
+        return _merge(table, self.k)
+
+    def _merge(self, labels: Labels, n_groups: int) -> Labels:
+        """Merge greedily to a number of groups, at beta = 1/2."""
+        return _merge(LocalSearch(self._problem, labels, self.k, MIDDLE, np.arange(0)).table, n_groups)
 
     def _local_search(
         self, labels: Labels, objective: Objective = MIDDLE, *, to_optimum: bool = False
@@ -225,45 +235,12 @@ class _MultilevelRun:
         sweeps: float = np.inf,
         to_optimum: bool = False,
     ) -> tuple[Table, list[float]]:
-        """Sweep until few states move, or ``sweeps`` times; ``to_optimum`` until a full sweep moves no state.
-
-        After the first sweep only states with a neighbour that moved are visited.
-        """
-        from klump.search.kernels import descent as kernels
-
-        task, n, weights = self.task, labels.size, objective.weights
-        table, work = make_table(self._problem, labels, k, keep_a=weights.into != 0.0), make_work(k)
-        everyone = order = np.arange(n)
-        offset = task.offset(objective)
-        cost = cost_from_sums(kernels.build(self._problem, table), objective) + offset
-        trace, moves_since_build, budget = [cost], 0, min(sweeps, task.max_sweeps) * n
-        while 2 * budget > order.size:
-            budget -= order.size
-            table.waiting[:] = 0
-            moves, change = kernels.sweep(self._problem, table, work, weights, order, TOLERANCE, False)
-            moves_since_build += moves
-            cost += change
-            if moves_since_build >= n:  # limits accumulated rounding errors
-                cost = cost_from_sums(kernels.build(self._problem, table), objective) + offset
-                moves_since_build = 0
-            trace.append(cost)
-            is_optimum = moves == 0 and order.size == n
-            if is_optimum or (moves < _FEW_MOVES * n and not to_optimum):
-                break
-            order = self._waiting(table.waiting, weights) if moves else everyone
-        if to_optimum:
-            trace[-1] = cost_from_sums(kernels.build(self._problem, table), objective) + offset
-        return table, trace
-
-    def _waiting(self, waiting: NDArray[np.uint8], weights: Weights) -> NDArray[np.int64]:
-        """States whose prices changed since the last sweep by more than B did."""
-        from klump.search.kernels.queue import enqueue_siblings
-
-        if isinstance(self._problem, DenseProblem):
-            return np.arange(waiting.size)
-        if weights.into != 0.0:
-            enqueue_siblings(self._problem, waiting)
-        return np.flatnonzero(waiting)
+        """Sweep until few states move, or ``sweeps`` times; ``to_optimum`` until a full sweep moves no state."""
+        search = LocalSearch(self._problem, labels, k, objective, np.arange(labels.size))
+        limit, min_moves = min(sweeps, self.task.max_sweeps), 0.0 if to_optimum else _FEW_MOVES
+        trace = search.descend(limit, queue=True, min_moves=min_moves)
+        offset = self.task.offset(objective)
+        return search.table, [cost + offset for cost in trace]
 
     def _update(self, found: Found) -> Found:
         """Update the incumbent under the target objective; the argument itself."""
@@ -290,3 +267,12 @@ class _MultilevelRun:
         self.steps += 1
         total = _CYCLES_PER_STALLED * self.max_stalled + 4
         self.task.report(min(self.steps, total), total, self.best.cost)
+
+
+def _merge(table: Table, n_groups: int) -> Labels:
+    """Merge the groups of a table greedily, at beta = 1/2."""
+    count = table.size.size
+    flow, nu = table.b.mass[count : 2 * count, :count], table.nu[:count]
+    merging = Merging(flow, nu, np.arange(count, dtype=np.int32), MIDDLE.weights)
+    merging.run(n_groups)
+    return groups_after(merging.pairs, count - n_groups)[table.labels]

@@ -18,7 +18,7 @@ from klump.search.deterministic_annealing import deterministic_annealing
 from klump.search.exhaustive import exhaustive, n_partitions
 from klump.search.kernels.tables import Problem
 from klump.search.method import EQUAL, Found, Labels, Search, Task, better, run_interruptible
-from klump.search.multilevel import explore, multilevel
+from klump.search.multilevel import multilevel
 from klump.search.objective import Objective
 from klump.search.sequential import sequential
 from klump.search.spectral import spectral, spectral_sign
@@ -30,14 +30,8 @@ _KEY_COMPONENTS = 3
 _KEY_EMBEDDING = 4
 _KEY_PERTURBATION = 5
 # Limits by size. All values are empirical: cost reached against time spent.
-# Logarithms per sweep up to which rounds of starts are run, on dense chains ...
-_MAX_SWEEP_DENSE = 20_000_000
-# ... and on sparse ones, where multilevel search mostly finds a lower cost in a tenth of the time.
-_MAX_SWEEP_SPARSE = 3_000_000
-# Logarithms per sweep up to which component methods are run; beyond, multilevel search alone.
-_MAX_SWEEP_COMPONENTS = 40_000_000
-# Logarithms of all starts and perturbations together, component methods excluded.
-_BUDGET = 1_200_000_000
+# Logarithms per sweep above which multilevel search is the only method.
+_MAX_SWEEP = 40_000_000
 # Elite pool: distinct local optima per round that iterated local search starts from.
 _N_ELITE = 3
 # Partitions up to which all are enumerated, in 0.1 s; 12 states in 3 groups have 86,526.
@@ -52,18 +46,84 @@ _STARTS_PER_ROUND = 12
 _CONFIRMATIONS = 4
 # Successive rounds without improvement after which the search stops.
 _MAX_STALLED_ROUNDS = 5
-# States above which multilevel search is a component method: it finds optima there that single starts miss.
+# States above which multilevel search runs first and replaces the rounds of starts.
 _MULTILEVEL_STATES = 300
-# States up to which the agglomerative methods are component methods; their time grows as the cube.
-_MAX_MERGED_STATES = 1_200
 # Transitions times groups up to which deterministic annealing is a component method.
 _MAX_ANNEALED_SIZE = 2_500_000
+# States below which the budget grows: sweeps take microseconds there, and local optima are as many.
+_SMALL = 200
+# Entries of A that are bounded in the time of one logarithm, on dense chains.
+_DENSE_BOUNDS = 8
+# Typical sweeps per start of annealing, for the decision whether the budget has room for all of them.
+_SWEEPS_PER_START = 15
+# Successive perturbations without improvement that end an iterated local search, at most.
+_MAX_FAILURES = 40
+# Starts after multilevel search, and optima from which iterated local search runs then, with this share of the sweeps.
+_N_DIVERSE = 4
+# Sweeps from which on the budget has room for such starts.
+_SWEEPS_FOR_STARTS = 400
+_FIRST_SHARE = 0.7
+# Runs of iterated local search from the best of them, with the other sweeps.
+_N_RUNS = 2
+# Large perturbations that return to the same cost, after which such a run ends.
+_MAX_RETURNS = 3
+# Share of large perturbations: merge two groups and split one. The others relabel states.
+_MERGING_SHARE = 0.3
+# Least sweeps of a local search worth starting.
+_MIN_SWEEPS = 10
 
 
 @dataclass(frozen=True)
 class Effort:
-    """Limits of the portfolio."""
+    """Limits of ``"auto"``; all of them are counts, so that the same seed gives the same answer on any machine."""
 
+    budget: float
+    """Logarithms of all starts and perturbations together, component methods excluded."""
+    large_budget: float
+    """The same after multilevel search."""
+    sweeps: float
+    """Sweeps of all perturbations together after multilevel search, at most."""
+    component_states: int
+    """States up to which every method is a component."""
+    merged_states: int
+    """States up to which the agglomerative methods are components; their time grows as the cube."""
+    restart_cost: float
+    """Logarithms per sweep up to which the methods with restarts and the spectral ones are components."""
+
+
+EFFORTS = {
+    "quick": Effort(
+        budget=4_000_000,
+        large_budget=0,
+        sweeps=0,
+        component_states=0,
+        merged_states=0,
+        restart_cost=0,
+    ),
+    "balanced": Effort(
+        budget=40_000_000,
+        large_budget=500_000_000,
+        sweeps=600,
+        component_states=300,
+        merged_states=300,
+        restart_cost=0,
+    ),
+    "thorough": Effort(
+        budget=1_200_000_000,
+        large_budget=20_000_000_000,
+        sweeps=10_000,
+        component_states=300,
+        merged_states=1_200,
+        restart_cost=_MAX_SWEEP,
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Limits of one search."""
+
+    sweeps: float  # of starts and perturbations together
     rounds: int
     starts: int  # per round
     failures: int  # successive perturbations without improvement that end an iterated local search
@@ -76,24 +136,33 @@ def sweep_cost(task: Task) -> float:
     transitions = task.chain.n_transitions
     weights = task.objective.weights
     into = 0 if weights.into == 0.0 else transitions * k
+    if not task.chain.is_sparse:
+        into //= _DENSE_BOUNDS
     between = 0 if weights.flow == 0.0 else 3 * n * min(k, max(1, transitions // n)) * k
     return into + between + transitions
 
 
-def effort(task: Task) -> Effort:
-    """Limits from the budget in sweeps, ``_BUDGET / sweep_cost(task)``."""
-    sweeps = _BUDGET / sweep_cost(task)
-    if not _is_affordable(task):
-        return Effort(rounds=0, starts=0, failures=0, confirmations=0)
-    starts = int(np.clip(sweeps / 30, 6, 60))
-    if task.chain.n_states > _TINY:
-        starts *= int(np.clip(sweeps / 3000, 1, 2))
+def make_plan(task: Task) -> Plan:
+    """Limits from the budget in sweeps, ``(1 + _SMALL / n) budget / sweep_cost(task)``.
+
+    After multilevel search there is room for more of them per logarithm, but for no more than ``effort.sweeps``.
+    """
+    n, effort = task.chain.n_states, EFFORTS[task.effort]
+    if n > _MULTILEVEL_STATES:
+        sweeps = min(effort.sweeps, effort.large_budget / sweep_cost(task))
+        return Plan(sweeps, rounds=0, starts=0, failures=_MAX_FAILURES, confirmations=0)
+    sweeps = (1.0 + _SMALL / n) * effort.budget / sweep_cost(task)
+    failures = int(np.clip(sweeps / 30, 3, _MAX_FAILURES))
+    starts = int(np.clip(sweeps / 10, 6, 60))
+    if n > _TINY:
+        starts *= int(np.clip(sweeps / 300, 1, 2))
     rounds = max(1, starts // _STARTS_PER_ROUND)
-    return Effort(
+    return Plan(
+        sweeps=sweeps,
         rounds=rounds,
         starts=starts // rounds,
-        failures=int(np.clip(sweeps / 100, 3, 40)),
-        confirmations=_required_confirmations(task.objective) if task.chain.n_states > _TINY else starts,
+        failures=failures,
+        confirmations=_required_confirmations(task.objective) if n > _TINY else starts,
     )
 
 
@@ -107,27 +176,11 @@ def portfolio(task: Task) -> Found:
     n, k = task.chain.n_states, task.n_groups
     if k in (1, n):
         return _only_partition(task)
-    if sweep_cost(task) > _MAX_SWEEP_COMPONENTS:
+    if sweep_cost(task) > _MAX_SWEEP:
         return multilevel(task)
     if n_partitions(n, k, _MAX_ENUMERATED) < _MAX_ENUMERATED:
         return exhaustive(task)
-    if task.chain.is_sparse and not _is_affordable(task):
-        found, is_stable = explore(task)
-        # Stability is tested at beta = 1/2 and says nothing about objectives that trap poor starts.
-        return found if is_stable and not task.objective.traps_poor_starts else search(task, found)
-    return search(task)
-
-
-def _is_affordable(task: Task) -> bool:
-    return sweep_cost(task) <= (_MAX_SWEEP_SPARSE if task.chain.is_sparse else _MAX_SWEEP_DENSE)
-
-
-def search(task: Task, multilevel_result: Found | None = None) -> Found:
-    """Run the portfolio at any size; Ctrl-C returns the incumbent.
-
-    With ``multilevel_result`` that is the first incumbent, and multilevel search is not run again.
-    """
-    return run_interruptible(_PortfolioRun(task, multilevel_result))
+    return run_interruptible(_PortfolioRun(task))
 
 
 def _only_partition(task: Task) -> Found:
@@ -141,40 +194,40 @@ def _only_partition(task: Task) -> Found:
 
 def component_methods(task: Task) -> tuple[Search, ...]:
     """Methods whose results the portfolio includes, so that its cost is at most theirs."""
-    n = task.chain.n_states
+    n, effort = task.chain.n_states, EFFORTS[task.effort]
+    restarts = n <= effort.component_states or sweep_cost(task) <= effort.restart_cost
+    can_anneal = task.n_init * _SWEEPS_PER_START * sweep_cost(task) <= effort.large_budget
     affordable = {
-        sequential: True,
-        annealing: True,
-        spectral: True,
-        agglomerative: n <= _MAX_MERGED_STATES,
-        agglomerative_relaxed: n <= _MAX_MERGED_STATES,
-        deterministic_annealing: task.chain.n_transitions * task.n_groups <= _MAX_ANNEALED_SIZE,
         multilevel: n > _MULTILEVEL_STATES,
-        spectral_sign: True,
+        sequential: restarts,
+        annealing: restarts or can_anneal or n <= _MULTILEVEL_STATES,
+        spectral: restarts,
+        agglomerative: n <= effort.merged_states,
+        agglomerative_relaxed: n <= effort.merged_states,
+        deterministic_annealing: restarts and task.chain.n_transitions * task.n_groups <= _MAX_ANNEALED_SIZE,
+        spectral_sign: restarts,
     }
     return tuple(method for method, runs in affordable.items() if runs)
 
 
 class _PortfolioRun:
-    """State of one run: the incumbent, the elite pool and the progress steps."""
+    """State of one run: the incumbent, the elite pool, the sweeps left and the progress steps."""
 
-    def __init__(self, task: Task, multilevel_result: Found | None) -> None:
+    def __init__(self, task: Task) -> None:
         self.task = task
-        self.effort = effort(task)
-        self.best: Found | None = multilevel_result
+        self.plan = make_plan(task)
+        self.sweeps_left = self.plan.sweeps
+        self.best: Found | None = None
         self.elite: dict[bytes, Found] = {}  # distinct local optima by canonical key
         self.start_costs: list[float] = []
         self.done = 0
-        self.components = tuple(
-            method
-            for method in component_methods(task)
-            if multilevel_result is None or method is not multilevel
-        )
-        steps_per_round = self.effort.starts + _N_ELITE
-        self.total = (_STEPS_PER_COMPONENT + 1) * len(self.components) + self.effort.rounds * steps_per_round
+        self.components = component_methods(task)
+        steps_per_round = self.plan.starts + _N_ELITE
+        self.total = (_STEPS_PER_COMPONENT + 1) * len(self.components)
+        self.total += max(1, self.plan.rounds) * steps_per_round
 
     def run(self) -> None:
-        """Component methods, local search from their results, then rounds of starts and iterated local search."""
+        """Component methods, local search from their results, then starts and iterated local search."""
         task = self.task
         for number, method in enumerate(self.components):
             report = partial(self._report_component, number * _STEPS_PER_COMPONENT)
@@ -184,45 +237,69 @@ class _PortfolioRun:
             self._update([replace(found, record=None)])
             if found.interrupted:
                 raise KeyboardInterrupt
-        context = _context(task, with_embeddings=self.effort.rounds > 0)
+        context = _context(task, with_embeddings=self.plan.rounds > 0)
         given = [] if task.initial is None else [task.initial]
         rng = task.rng(_KEY_COMPONENTS, 0)
         for labels in [*(found.labels for found in list(self.elite.values())), *given]:
             self._update([context.local_search(labels, rng)])
-        stalled_rounds = 0
-        for round_number in range(self.effort.rounds):
-            before = self._best_cost()
-            self._run_round(context, round_number)
-            stalled_rounds = 0 if self._best_cost() < before - EQUAL else stalled_rounds + 1
-            if self._is_confirmed() or stalled_rounds >= _MAX_STALLED_ROUNDS:
-                break
+        if self.plan.rounds > 0:
+            self._run_rounds(context)
+        elif self.sweeps_left >= _MIN_SWEEPS:
+            self._perturb_elite(context)
         task.report(self.total, self.total, self._best_cost())
 
-    def _run_round(self, context: StartContext, round_number: int) -> None:
-        """A batch of starts, then iterated local search from the elite, which becomes the next round's pool."""
-        first = round_number * self.effort.starts
-        starts = ((context, first + i) for i in range(self.effort.starts))
-        self.start_costs += self._update(self.task.run_all(run_start, starts))
+    def _run_rounds(self, context: StartContext) -> None:
+        """Rounds until enough starts agree, or no round improves, or the budget is spent."""
+        stalled_rounds = 0
+        for round_number in range(self.plan.rounds):
+            before, first = self._best_cost(), round_number * self.plan.starts
+            starts = ((context, first + i) for i in range(self.plan.starts))
+            self.start_costs += self._update(self.task.run_all(run_start, starts))
+            self._iterate_local_search(context, round_number)
+            stalled_rounds = 0 if self._best_cost() < before - EQUAL else stalled_rounds + 1
+            if self._is_confirmed() or stalled_rounds >= _MAX_STALLED_ROUNDS or self.sweeps_left <= 0:
+                break
+
+    def _iterate_local_search(self, context: StartContext, round_number: int) -> None:
+        """Iterated local search from the cheapest optima, whose results become the next pool."""
         cheapest = sorted(self.elite.values(), key=lambda found: found.cost)[:_N_ELITE]
         self.elite = {}
+        limits = self._max_failures(round_number), max(_MIN_SWEEPS, self.sweeps_left / _N_ELITE)
         searches = (
-            (context, found, round_number * _N_ELITE + i, self._max_failures(round_number))
-            for i, found in enumerate(cheapest)
+            (context, found, round_number * _N_ELITE + i, *limits) for i, found in enumerate(cheapest)
         )
         self._update(self.task.run_all(iterate_local_search, searches))
 
+    def _perturb_elite(self, context: StartContext) -> None:
+        """Iterated local search from a few different optima; if that helps, again from the best."""
+        if self.sweeps_left >= _SWEEPS_FOR_STARTS:
+            starts = ((context, number) for number in range(_N_DIVERSE))
+            self._update(self.task.run_all(run_start, starts))
+        cheapest = sorted(self.elite.values(), key=lambda found: found.cost)[:_N_DIVERSE]
+        before = self._best_cost()
+        self._perturb_each(context, cheapest, _FIRST_SHARE * self.sweeps_left, first_run=0)
+        if self.best is not None and self.best.cost < before - EQUAL:
+            self._perturb_each(context, [self.best] * _N_RUNS, self.sweeps_left, first_run=_N_DIVERSE)
+
+    def _perturb_each(
+        self, context: StartContext, optima: list[Found], sweeps: float, first_run: int
+    ) -> None:
+        limits = self.plan.failures, sweeps / len(optima), _MAX_RETURNS
+        searches = ((context, found, first_run + i, *limits) for i, found in enumerate(optima))
+        self._update(self.task.run_all(iterate_local_search, searches))
+
     def _max_failures(self, round_number: int) -> int:
-        """Failures that end an iterated local search: ``effort.failures``, or a fifth of it in the first round.
+        """Failures that end an iterated local search: ``plan.failures``, or a fifth of it in the first round.
 
         The first round's best local optimum is mostly the optimum, except for objectives that trap poor starts.
         """
         in_full = round_number > 0 or self.task.objective.traps_poor_starts
-        return self.effort.failures if in_full else max(3, self.effort.failures // 5)
+        return self.plan.failures if in_full else max(3, self.plan.failures // 5)
 
     def _is_confirmed(self) -> bool:
         """Whether enough starts reached the best cost, which iterated local search then did not improve."""
         same = sum(cost <= self._best_cost() + EQUAL for cost in self.start_costs)
-        return same >= self.effort.confirmations
+        return same >= self.plan.confirmations
 
     def _best_cost(self) -> float:
         return np.inf if self.best is None else self.best.cost
@@ -233,6 +310,7 @@ class _PortfolioRun:
         for found in results:
             self.best = better(self.best, found)
             self.elite.setdefault(_canonical_key(found.labels), found)
+            self.sweeps_left -= found.sweeps
             self.done += 1
             self.task.report(min(self.done, self.total), self.total, self.best.cost)
             costs.append(found.cost)
@@ -270,29 +348,47 @@ def _canonical_key(labels: Labels) -> bytes:
     return np.argsort(np.argsort(first))[inverse].astype(np.int32).tobytes()
 
 
-def iterate_local_search(context: StartContext, found: Found, number: int, max_failures: int) -> Found:
-    """Perturb the incumbent and run local search, until ``max_failures`` perturbations in a row do not improve it."""
+def iterate_local_search(
+    context: StartContext,
+    found: Found,
+    number: int,
+    max_failures: int,
+    max_sweeps: float,
+    max_returns: float = np.inf,
+) -> Found:
+    """Perturb the incumbent and run local search, until ``max_failures`` perturbations in a row do not improve it.
+
+    Also ends after ``max_returns`` large perturbations from which local search returns to the incumbent's cost.
+    """
     rng = np.random.default_rng([context.seed, _KEY_PERTURBATION, number])
-    failures = 0
-    while failures < max_failures:
-        other = context.local_search(_perturb(found.labels, context.n_groups, rng), rng)
+    failures, returns, sweeps = 0, 0, 0.0
+    while failures < max_failures and returns < max_returns and sweeps < max_sweeps:
+        merges = context.n_groups > 1 and rng.random() < _MERGING_SHARE
+        perturbed = _merge_and_split(found, context, rng) if merges else _relabel(found, context, rng)
+        other = context.local_search(fill_empty_groups(perturbed, context.n_groups), rng)
+        sweeps += other.sweeps
         if other.cost < found.cost - EQUAL:
-            found, failures = other, 0
+            found, failures, returns = other, 0, 0
         else:
             failures += 1
-    return found
+            returns += merges and other.cost <= found.cost + EQUAL
+    return replace(found, sweeps=sweeps)
 
 
-def _perturb(labels: Labels, n_groups: int, rng: np.random.Generator) -> Labels:
-    """With probability 0.3 merge two groups and split one at random, else relabel 2 to 30 % of the states."""
-    labels = labels.copy()
-    if n_groups > 1 and rng.random() < 0.3:
-        a, b = rng.choice(n_groups, 2, replace=False)
-        labels[labels == a] = b
-        members = np.flatnonzero(labels == rng.choice(np.delete(np.arange(n_groups), a)))
-        labels[members[rng.random(members.size) < 0.5]] = a
-    else:
-        chosen = rng.random(labels.size) < rng.uniform(0.02, 0.3)
-        chosen[rng.integers(labels.size)] = True
-        labels[chosen] = rng.integers(0, n_groups, int(chosen.sum()))
-    return fill_empty_groups(labels, n_groups)
+def _merge_and_split(found: Found, context: StartContext, rng: np.random.Generator) -> Labels:
+    """Merge two groups and split another, or the merged one, at random."""
+    labels, k = found.labels.copy(), context.n_groups
+    a, b = rng.choice(k, 2, replace=False)
+    labels[labels == a] = b
+    members = np.flatnonzero(labels == rng.choice(np.delete(np.arange(k), a)))
+    labels[members[rng.random(members.size) < 0.5]] = a
+    return labels
+
+
+def _relabel(found: Found, context: StartContext, rng: np.random.Generator) -> Labels:
+    """Relabel 2 to 30 % of the states at random."""
+    labels = found.labels.copy()
+    chosen = rng.random(labels.size) < rng.uniform(0.02, 0.3)
+    chosen[rng.integers(labels.size)] = True
+    labels[chosen] = rng.integers(0, context.n_groups, int(chosen.sum()))
+    return labels

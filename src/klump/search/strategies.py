@@ -39,12 +39,14 @@ import numpy as np
 
 from klump.chain.validation import Matrix
 from klump.search.annealing import schedule
-from klump.search.descent import descend, random_labels, split_off_singletons
+from klump.search.descent import LocalSearch, descend, random_labels, split_off_singletons
 from klump.search.kernels.tables import Problem
 from klump.search.method import Found, Labels
 from klump.search.objective import MIDDLE, Objective
 from klump.search.starts import Embeddings, cluster_rows
 
+# Sweeps that the allocation and the first sums of a local search cost.
+_SWEEPS_PER_TABLE = 1
 # Keys of the random generator of a start, between the seed and the number of the start.
 _KEYS = (3, 2)
 
@@ -68,17 +70,13 @@ class StartContext:
         self, labels: Labels, rng: np.random.Generator, objectives: list[Objective] | None = None
     ) -> Found:
         """Local search in random order for each objective; by default for the target alone."""
-        found, traces = descend(
-            self.problem,
-            labels,
-            self.n_groups,
-            objectives or [self.objective],
-            rng.permutation(self.problem.mu.size),
-            max_sweeps=self.max_sweeps,
-            exchange=True,
-        )
-        trace = tuple((traces[-1] + self.offset).tolist())
-        return Found(found[-1], trace[-1], trace)
+        order, sweeps, trace = rng.permutation(self.problem.mu.size), 0.0, [np.inf]
+        for objective in objectives or [self.objective]:
+            search = LocalSearch(self.problem, labels, self.n_groups, objective, order)
+            trace = search.descend(self.max_sweeps, exchange=True, queue=True)
+            labels, sweeps = search.table.labels, sweeps + search.sweeps + _SWEEPS_PER_TABLE
+        costs = tuple(cost + self.offset for cost in trace)
+        return Found(labels, costs[-1], costs, sweeps=sweeps)
 
 
 class Strategy(NamedTuple):
