@@ -11,7 +11,7 @@ import klump
 from klump.search.descent import random_labels
 from klump.search.kernels import descent
 from klump.search.method import Task
-from klump.search.multilevel import explore, multilevel
+from klump.search.multilevel import _MultilevelRun, multilevel
 from klump.search.objective import Objective
 from klump.search.problem import make_problem, make_table, make_work
 from klump.sources.random_chains import random_chain, sparse_block_chain
@@ -41,8 +41,7 @@ def test_exactly_k_groups_for_any_k(k):
     assert sorted(set(labels.tolist())) == list(range(k))
 
 
-def test_auto_is_at_most_the_restarts_when_starts_are_too_expensive(monkeypatch):
-    monkeypatch.setattr("klump.search.portfolio._MAX_SWEEP_SPARSE", 10)
+def test_auto_is_at_most_the_restarts():
     chain = random_chain(60, kind="sparse", random_state=4)
     for beta in (0.0, 0.5, 1.0):
         best = klump.aggregate(chain, 6, beta=beta, n_init=5).cost
@@ -96,16 +95,18 @@ def grid(length, rng):
 
 def test_an_unstable_first_start_leads_to_other_starts(rng):
     chain = grid(50, rng)
-    found, is_stable = explore(Task(chain, 12, 0.5))
-    assert not is_stable
-    assert found.cost <= 1.02 * klump.aggregate(chain, 12, method="spectral").cost
+    search = _MultilevelRun(Task(chain, 12, 0.5))
+    search.run()
+    assert not search.is_stable
+    assert search.best.cost <= 1.02 * klump.aggregate(chain, 12, method="spectral").cost
 
 
 def test_a_stable_first_start_is_recognised():
     chain, planted = sparse_block_chain(4000, 50, random_state=3)
-    found, is_stable = explore(Task(chain, 50, 0.5))
-    assert is_stable
-    assert found.cost <= klump.score(chain, planted).at(0.5) * (1 + 1e-6)
+    search = _MultilevelRun(Task(chain, 50, 0.5))
+    search.run()
+    assert search.is_stable
+    assert search.best.cost <= klump.score(chain, planted).at(0.5) * (1 + 1e-6)
 
 
 def test_two_hundred_planted_groups():
@@ -124,3 +125,12 @@ def test_an_initial_map_is_never_made_worse():
     chain, planted = sparse_block_chain(2000, 6, kind="noisy", random_state=1)
     found = multilevel(Task(chain, 6, 0.5, initial=planted.astype(np.int32)))
     assert found.cost <= klump.score(chain, planted).at(0.5) + 1e-12
+
+
+@pytest.mark.parametrize(("n", "k"), [(600, 5), (1000, 12)])
+def test_below_one_half_few_large_groups_and_singletons_are_tried(n, k):
+    """The cheapest partition of a noisy chain has a few merged groups and k - m of one state."""
+    chain, planted = sparse_block_chain(n, k, kind="noisy", random_state=2)
+    found = multilevel(Task(chain, k, 0.3))
+    assert found.cost < (1 - 1e-3) * klump.score(chain, planted).at(0.3)
+    assert np.count_nonzero(np.bincount(found.labels) == 1) >= k // 2

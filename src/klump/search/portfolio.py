@@ -180,6 +180,11 @@ def portfolio(task: Task) -> Found:
         return multilevel(task)
     if n_partitions(n, k, _MAX_ENUMERATED) < _MAX_ENUMERATED:
         return exhaustive(task)
+    return search(task)
+
+
+def search(task: Task) -> Found:
+    """Run the portfolio at any size; Ctrl-C returns the incumbent."""
     return run_interruptible(_PortfolioRun(task))
 
 
