@@ -231,7 +231,8 @@ def _add_gains(work: Work, filled: Any) -> None:
         work.share[m] *= rough_gain(work.ratio[m])
     # Two sums: an addition waits for the last one to the same group.
     for m in range(np.uint64(0), filled, np.uint64(2)):
-        n = m + np.uint64(1)
+        # np.uint64: a range yields plain integers where nothing is compiled, and NumPy 1 makes their sum a float.
+        n = np.uint64(m) + np.uint64(1)
         work.rough[0, np.uint32(work.group[m])] += work.share[m]
         work.rough[1, np.uint32(work.group[n])] += work.share[n]
 
