@@ -75,7 +75,7 @@ def run(arguments, cache):
 
 
 # Kernels that only tests call.
-ONLY_TESTED = {"search.kernels.merging.priced_pair", "search.kernels.descent.f_array"}
+ONLY_TESTED = {"search.kernels.logarithm.f_array"}
 
 README = """
 import json, klump, klump.compilation

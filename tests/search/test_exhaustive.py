@@ -6,7 +6,7 @@ from scipy import sparse
 
 import klump
 from klump.search.exhaustive import exhaustive, n_partitions
-from klump.search.kernels.enumeration import cheapest
+from klump.search.kernels.enumeration import cheapest_partition
 from klump.search.method import Task
 from klump.search.objective import MIDDLE
 from klump.sources.random_chains import random_chain
@@ -35,7 +35,7 @@ def test_every_partition_is_seen_once(n, k):
     chain = random_chain(n, kind="dense", random_state=0)
     best, labels, most = (np.zeros(n, dtype=np.int64) for _ in range(3))
     mu, joint = chain.stationary_distribution.copy(), np.array(chain.joint)
-    seen = cheapest(joint, mu, MIDDLE.weights, 0.0, labels, most, np.zeros((n + k + 1, k)), best)
+    seen = cheapest_partition(joint, mu, MIDDLE.weights, 0.0, labels, most, np.zeros((n + k + 1, k)), best)
     assert seen == len(list(partitions(n, k))) == n_partitions(n, k, 10**6)
 
 

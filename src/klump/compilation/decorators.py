@@ -1,6 +1,6 @@
 """Decorators for kernels: ``kernel`` for entry points, which are cached on disk, the others for their parts.
 
-With ``NUMBA_DISABLE_JIT=1`` both return the function unchanged.
+With ``NUMBA_DISABLE_JIT=1`` they return the function unchanged.
 """
 
 from __future__ import annotations

@@ -59,9 +59,9 @@ def sources_unchanged() -> bool:
 def kernel_name(function: Any) -> str:
     """Name of a kernel: module within klump, and function.
 
-    >>> from klump.chain.elimination import quotient
-    >>> kernel_name(quotient)
-    'chain.elimination.quotient'
+    >>> from klump.chain.elimination import eliminate_states
+    >>> kernel_name(eliminate_states)
+    'chain.elimination.eliminate_states'
     """
     name = f"{function.__module__}.{function.__qualname__}".removeprefix("klump.")
     return name.replace("<locals>.", "").replace("<lambda>", "lambda")

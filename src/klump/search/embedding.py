@@ -136,9 +136,11 @@ def _kmeans_centres(points: Singles, weight: Floats, draws: Floats) -> Floats:
 
 
 def _nearest(points: Singles, centres: Floats) -> Labels:
-    from klump.search.kernels.embedding import nearest
+    from klump.search.kernels.embedding import nearest_centres
 
     labels = np.zeros(len(points), dtype=np.int32)
     single = np.ascontiguousarray(centres.T, dtype=np.float32)
-    nearest(points, single, 0.5 * (single**2).sum(axis=0), np.zeros(len(centres), dtype=np.float32), labels)
+    nearest_centres(
+        points, single, 0.5 * (single**2).sum(axis=0), np.zeros(len(centres), dtype=np.float32), labels
+    )
     return labels

@@ -125,7 +125,7 @@ def _by_column(by_row: _Compressed) -> tuple[_Compressed, NDArray[np.float64]]:
     bucket = (ends[:-1] // size).astype(np.int32)
     first = np.searchsorted(bucket, np.arange(bucket[-1] + 2))
     column = rows.empty_array(m, np.int32, folder)
-    transposition.deal_out(*by_row, bucket, ends[first[:-1]], column, result.indices, result.mass, loops)
+    transposition.distribute(*by_row, bucket, ends[first[:-1]], column, result.indices, result.mass, loops)
     for begin, end in pairwise(ends[first].tolist()):
         entries = slice(begin, end)
         mixed = column[entries].copy(), result.indices[entries].copy(), result.mass[entries].copy()

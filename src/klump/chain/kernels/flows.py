@@ -19,9 +19,9 @@ _MIN_MASS = 1e-300
 
 @kernel(fastmath=False)
 def solve_balance(
-    indptr: Index,
+    indptr: Index,  # in
     indices: Index,  # in: increasing within each row
-    jumps: Floats,
+    jumps: Floats,  # in: transition probabilities of a chain without self-transitions
 ) -> tuple[Floats, NDArray[np.int64], float]:
     """Masses (mantissas and exponents) in detailed balance, and max |m_i p_ij / (m_j p_ji) - 1|.
 
@@ -63,11 +63,11 @@ def solve_balance(
 
 @kernel(fastmath=False)
 def balance_residual(
-    indptr: Index,
+    indptr: Index,  # in
     indices: Index,  # in: increasing within each row
-    probability: Floats,
-    mass: Floats,
-    limit: float,
+    probability: Floats,  # in
+    mass: Floats,  # in: (n,)
+    limit: float,  # in
 ) -> float:
     """Sum of |m_i p_ij - m_j p_ji| over all ordered pairs; stops early once it exceeds ``limit``."""
     total = 0.0
@@ -98,13 +98,13 @@ def _find_entry(indptr: Index, indices: Index, row: int, column: int) -> int:
 
 @kernel(fastmath=False)
 def groups(
-    indptr: Index,
-    indices: Index,
-    jumps: Floats,
-    mass: Floats,
-    max_exit: float,
-    rounds: int,
-    max_size: int,
+    indptr: Index,  # in
+    indices: Index,  # in
+    jumps: Floats,  # in: transition probabilities; those from i to a state of the same group are ignored
+    mass: Floats,  # in: (n,)
+    max_exit: float,  # in: probability per step
+    rounds: int,  # in
+    max_size: int,  # in: members of a group
 ) -> tuple[NDArray[np.int32], int]:
     """Agglomerate states along their largest flows; return group labels and the number of groups.
 
@@ -164,11 +164,11 @@ def _find_root(root: NDArray[np.int64], i: int) -> int:
 
 @kernel
 def gauss_seidel(
-    indptr: Index,  # in: the transpose, that is, transitions by target
-    indices: Index,
-    jumps: Floats,
-    mass: Floats,  # inout
-    n_sweeps: int,
+    indptr: Index,  # in: of the transpose, that is, transitions by target
+    indices: Index,  # in
+    jumps: Floats,  # in
+    mass: Floats,  # in, out: (n,)
+    n_sweeps: int,  # in
 ) -> None:
     """Symmetric Gauss-Seidel sweeps of mass = mass jumps: forwards, then backwards."""
     n = len(mass)

@@ -107,9 +107,9 @@ def _link(graph: _Graph, i: int, j: int) -> None:
 
 @kernel(fastmath=False)
 def _reduce(
-    graph: _Graph,  # inout
-    max_remaining: int,
-    max_work: int,
+    graph: _Graph,  # in, out
+    max_remaining: int,  # in: states
+    max_work: int,  # in: row entries visited
 ) -> tuple[int, NDArray[np.int64], NDArray[np.int64], Floats, NDArray[np.int32], Floats]:
     """Eliminate states by increasing fill-in bound, with lazy updates of the priority queue."""
     n = len(graph.head)
@@ -179,11 +179,11 @@ def _reserve(graph: _Graph, need: int) -> bool:
 
 @kernel
 def _eliminate(
-    graph: _Graph,  # inout
+    graph: _Graph,  # in, out
     k: int,
-    source: NDArray[np.int32],  # inout: record of predecessors of eliminated states
-    weight: Floats,  # inout: record of their weights
-    queue: list[Any],  # inout: heap of (fill-in bound, state)
+    source: NDArray[np.int32],  # in, out: record of predecessors of eliminated states
+    weight: Floats,  # in, out: record of their weights
+    queue: list[Any],  # in, out: heap of (fill-in bound, state)
 ) -> float:
     """Eliminate state ``k`` and return its pivot, the exit rate to the active states."""
     begin, end = graph.start[k], graph.start[k] + graph.length[k]

@@ -1,1 +1,1 @@
-"""Compiled parts of a step. Importing a module from here imports numba, so other modules do it inside functions."""
+"""Numba kernels of a distributed step. Importing ``steps`` imports numba: other modules do it inside functions."""

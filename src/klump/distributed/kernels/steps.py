@@ -26,7 +26,7 @@ from klump.search.kernels.logarithm import f
 
 @kernel
 def fill_terms(groups: Groups, terms: Terms) -> None:
-    """Convert masses from quanta to floats, and evaluate f."""
+    """Convert the masses from quanta to float64, and evaluate f of each."""
     k = groups.nu.size
     for y in range(k):
         terms.nu[0, y] = groups.nu[y] * QUANTUM
@@ -56,7 +56,7 @@ def cost(groups: Groups) -> float:
 def _sum_by_group(
     indptr: Ints, indices: Shorts, mass: Ints, labels: Shorts, x: int, own: int, way: int, work: Work
 ) -> tuple[int, np.int64]:
-    """Sum the masses between state x and each group in one direction; the number of groups, and J[x, x]."""
+    """Sum the masses between state x and each group in one direction; returns the number of groups, and J[x, x]."""
     count, loop = 0, np.int64(0)
     for p in range(indptr[x], indptr[x + 1]):
         if indices[p] == own:
@@ -73,6 +73,7 @@ def _sum_by_group(
 
 @inlined
 def _clear(way: int, count: int, work: Work) -> None:
+    """Set the sums of one direction to 0 for the next state."""
     for q in range(count):
         z = work.groups[way, q]
         work.mass[way, z] = 0
@@ -84,7 +85,7 @@ def _clear(way: int, count: int, work: Work) -> None:
 def _leave(
     groups: Groups, terms: Terms, home: int, loop: np.int64, n_out: int, n_in: int, work: Work
 ) -> float:
-    """Change of sum f(B) when the state is removed from its group."""
+    """Change of sum f(B) when the state leaves its group and joins none."""
     total = 0.0
     for way in range(2):
         for q in range(n_in if way else n_out):
@@ -98,7 +99,7 @@ def _leave(
 
 @inlined
 def _fill_home(groups: Groups, terms: Terms, home: int, way: int, count: int, work: Work) -> None:
-    """Column (way = OUT) or row (way = IN) of B of the state's own group after the state has left."""
+    """Fill ``work.home``: column (way = OUT) or row (way = IN) of B of group ``home`` after the state has left."""
     for y in range(groups.nu.size):
         work.home[0, y] = terms.mass[way, home, y]
         work.home[1, y] = terms.f[way, home, y]
@@ -112,7 +113,7 @@ def _fill_home(groups: Groups, terms: Terms, home: int, way: int, count: int, wo
 
 @inlined
 def _join(groups: Groups, terms: Terms, home: int, loop: np.int64, n_out: int, n_in: int, work: Work) -> None:
-    """Change of sum f(B) when the state, removed from its group, joins each other one."""
+    """Fill ``work.change``: the change of sum f(B) when the state, which has left its group, joins each group."""
     change, k = work.change, groups.nu.size
     change[:] = 0.0
     for way in range(2):
@@ -145,7 +146,7 @@ def find_best_moves(
     target: Shorts,  # out: (size,) best group of each state, -1 if no move lowers the cost
     gain: Floats,  # out: (size,) decrease of the cost by the move
 ) -> int:
-    """For each state of a block, the move that lowers the cost most if all others stay; the number of moves."""
+    """Find, per state of a block, the move that lowers the cost most if all others stay; returns the number found."""
     found = 0
     for x in range(target.size):
         target[x], gain[x] = -1, 0.0
@@ -183,10 +184,10 @@ def sum_changes(
     labels: Shorts,  # in: (m,) of the neighbours
     target: Shorts,  # in: (m,) their groups after the moves
     level: Shorts,  # in: (m,) last set of moves that contains the state, -1 if none
-    flow: Ints,  # out: (levels, k, k) change of B by set l less that by set l + 1
-    nu: Ints,  # out: (levels, k) change of nu by set l less that by set l + 1
+    flow: Ints,  # out: (levels, k, k) change of B by set l minus that by set l + 1
+    nu: Ints,  # out: (levels, k) change of nu by set l minus that by set l + 1
 ) -> None:
-    """Changes of B and nu by nested sets of moves, summed over the transitions from the block's states."""
+    """Add the changes of B and nu by nested sets of moves, over the transitions from the block's states."""
     for x in range(block.mu.size):
         own = block.own[0] + x
         if level[own] >= 0:
@@ -215,9 +216,9 @@ def sum_masses(
     block: Block,  # in
     labels: Shorts,  # in: (m,) of the neighbours
     flow: Ints,  # out: (k, k) B, summed over the transitions from the block's states
-    nu: Ints,  # out: (k,)
+    nu: Ints,  # out: (k,) summed over the block's states
 ) -> tuple[float, float]:
-    """Masses of the groups, and the block's parts of sum f(J) and sum f(mu)."""
+    """Add the block's masses to B and nu; returns its parts of sum f(J) and sum f(mu)."""
     joint, mu = 0.0, 0.0
     for x in range(block.mu.size):
         own = block.own[0] + x

@@ -34,18 +34,18 @@ class Block(NamedTuple):
     own: Ints  # (1,) position of the first own state in neighbours
     out_indptr: Ints  # (size + 1,) row pointers
     out_indices: Shorts
-    out_mass: Ints
+    out_mass: Ints  # quanta
     in_indptr: Ints  # (size + 1,) column pointers
     in_indices: Shorts
-    in_mass: Ints
-    mu: Ints  # (size,)
+    in_mass: Ints  # quanta
+    mu: Ints  # (size,) quanta
 
 
 class Groups(NamedTuple):
     """Masses and sizes of the groups, broadcast to all blocks before a step."""
 
-    flow: Ints  # (k, k) B
-    nu: Ints  # (k,)
+    flow: Ints  # (k, k) B, in quanta
+    nu: Ints  # (k,) quanta
     size: Ints  # (k,) members
 
 
@@ -64,7 +64,7 @@ class Work(NamedTuple):
     The first axis of length 2 is the direction: OUT, from the state, or IN, to it.
     """
 
-    mass: Ints  # (2, k) between the state and each group, self-transition excluded
+    mass: Ints  # (2, k) between the state and each group, in quanta, self-transition excluded
     groups: Shorts  # (2, k) list of the groups with a transition
     listed: NDArray[np.bool_]  # (2, k) whether a group is on the list
     both: Floats  # (k,) mass[OUT] + mass[IN] as float

@@ -33,9 +33,9 @@ from klump.search.kernels.tables import (
     Work,
 )
 
-# Without A, groups that a state has no links with share one bound if there are at least this many groups ...
+# Least number of groups from which on groups without links share one bound, for NoA. Empirical.
 _MANY_GROUPS = 128
-# ... and this many per link. Empirical.
+# Least number of groups per link, for the same. Empirical.
 _GROUPS_PER_LINK = 32
 
 
@@ -49,7 +49,7 @@ def collect(problem: Problem, table: Table, weights: Weights, x: int, work: Work
 
 @expanded
 def price_move(problem: Problem, table: Table, weights: Weights, x: int, y: int, work: Work) -> float:
-    """Change of the cost when state x moves to group y; that of leaving its group is computed once."""
+    """Change of the cost when state x moves to group y; the part of leaving its group is kept in ``work.leave``."""
     if np.isnan(work.leave[0]):
         work.leave[0] = _leave_price(problem, table, weights, x, work)
     price = work.leave[0] + f(table.nu[y] + problem.mu[x]) - table.nu_f[y]
@@ -116,11 +116,12 @@ def best_group(
 ) -> tuple[Group, float]:
     """Cheapest group for state x and the change of the cost; its own group if none lowers it by the tolerance.
 
-    The group with the lowest bound is priced until the best price is below all other bounds. Among equals the lowest
-    number wins.
+    Branch and bound: the group with the lowest bound is priced exactly, until the best price is below all other bounds.
+    The lowest number wins a tie.
     """
     collect(problem, table, weights, x, work)
     best, least, elsewhere = try_linked(table.a, problem, table, weights, x, -tolerance, work)
+    # No group without links can be cheaper.
     if elsewhere > least:
         return best, least
     _bound_moves(problem, table, weights, x, work)
@@ -166,7 +167,7 @@ def _try_linked(
 
 @inlined(fastmath=FASTMATH | {"nnan"})
 def _lowest(bound: Floats) -> tuple[float, int]:
-    """Find the lowest bound and its first group: two loops, because one that keeps the place does not vectorise."""
+    """Find the lowest bound and its first group, in two loops: one that keeps the index does not vectorise."""
     least = bound[0]
     for y in range(bound.size):
         least = min(least, bound[y])
@@ -193,7 +194,7 @@ def move(problem: Problem, table: Table, weights: Weights, x: int, y: int, work:
 
 @inlined
 def set_nu(table: Table, y: int, mass: float) -> None:
-    """Set the mass of group y."""
+    """Set the mass of group y, and all that is derived from it."""
     table.nu[y] = mass
     table.nu_f[y] = f(mass)
     table.nu_log[y] = fast_log2(max(mass, SMALLEST))

@@ -6,38 +6,40 @@ from typing import NamedTuple
 
 from klump.search.kernels.tables import Floats, Ints, Shorts
 
-# Places of Partition.counts
-BLOCKS, WAITING = 0, 1
+# Indices into ``Partition.counts``: number of blocks, ...
+BLOCKS = 0
+# ... and length of the queue.
+WAITING = 1
 
 
 class Transitions(NamedTuple):
     """The transition matrix by columns and by rows."""
 
-    indptr: Ints  # (n + 1,) what leads to y is indices[indptr[y]:indptr[y+1]]
-    indices: Shorts
-    data: Floats
-    out_indptr: Ints  # (n + 1,) where x leads is out_indices[out_indptr[x]:out_indptr[x+1]]
-    out_indices: Shorts
-    out_data: Floats
+    indptr: Ints  # (n + 1,) column y is indices[indptr[y]:indptr[y+1]], the predecessors of y
+    indices: Shorts  # (m,)
+    data: Floats  # (m,)
+    out_indptr: Ints  # (n + 1,) row x is out_indices[out_indptr[x]:out_indptr[x+1]], the successors of x
+    out_indices: Shorts  # (m,)
+    out_data: Floats  # (m,)
 
 
 class Partition(NamedTuple):
-    """Blocks of states, each a stretch of one array, with the marked members in front."""
+    """Blocks of states: block b is ``elements[first[b]:end[b]]``, its marked members first."""
 
-    elements: Shorts  # (n,) the states, block by block
-    place: Shorts  # (n,) where each state stands in elements
-    block: Shorts  # (n,) the block of each state
-    first: Shorts  # (n,) where each block begins
-    end: Shorts  # (n,) and ends
-    marked: Shorts  # (n,) how many members of each block are marked
-    queue: Shorts  # (n,) the blocks that wait to be splitters
-    counts: Ints  # (2,) number of blocks, and of those that wait
+    elements: Shorts  # (n,) states, sorted by block
+    place: Shorts  # (n,) index of each state in elements
+    block: Shorts  # (n,) block of each state
+    first: Shorts  # (n,) index of the first member of each block
+    end: Shorts  # (n,) index after the last member of each block
+    marked: Shorts  # (n,) number of marked members of each block
+    queue: Shorts  # (n,) stack of blocks that are to be splitters
+    counts: Ints  # (2,) see BLOCKS and WAITING
 
 
 class Scratch(NamedTuple):
-    """Scratch space; weights are zero and no state is marked between splitters."""
+    """Scratch space; between splitters all weights are 0 and no state is marked."""
 
-    weight: Floats  # (n,)
-    states: Shorts  # (n,)
-    blocks: Shorts  # (n,)
-    bounds: Shorts  # (n + 1,)
+    weight: Floats  # (n,) probability of a transition from each state to the splitter
+    states: Shorts  # (n,) states with a weight
+    blocks: Shorts  # (n,) blocks with marked members
+    bounds: Shorts  # (n + 1,) indices into elements that delimit the parts of a block, descending

@@ -1,10 +1,11 @@
-"""What it costs to cut groups in two, at every place of an order of their members.
+"""Changes of sum f(A) and sum f(B) when a group is cut in two, for every cut of a given order of its members.
 
-``order`` holds all states, the members of each group side by side, those of group y from ``begin[y]`` on. The cut
-at place p takes the members up to and including p out of their group. Sums only ever grow: one pass from the
-front adds up what is cut off, one from the back what is left, so that nothing is lost by subtraction.
+``order`` holds all states, the members of each group contiguously, those of group y from ``begin[y]`` on. The cut at
+position p splits a group into its members up to and including ``order[p]``, the head, and the others, the tail. A
+forward pass accumulates the sums of all heads, a backward pass those of all tails: there is no subtraction, and so no
+cancellation.
 
-``A``, ``B`` and ``f`` as in the kernels of the descent.
+``A``, ``B`` and ``f`` as in ``tables`` and ``logarithm``.
 """
 
 from __future__ import annotations
@@ -15,23 +16,24 @@ import numpy as np
 
 from klump.compilation import by_type, inlined, kernel
 from klump.search.kernels.logarithm import f
-from klump.search.kernels.tables import DenseProblem, Floats, Ints, Problem, Shorts, SparseProblem
+from klump.search.kernels.tables import IN, OUT, DenseProblem, Floats, Ints, Problem, Shorts, SparseProblem
 
 
 class Links(NamedTuple):
-    """Transitions between one state and the groups.
+    """Mass and number of transitions between one state and the groups; the first axis is OUT or IN.
 
-    Place k stands for what is left of the state's own group, place k + 1 for the state itself.
+    Column k is the rest of the state's own group, that is, the members that have not been visited; column k + 1 is the
+    state itself.
     """
 
-    mass: Floats  # (2, k + 2) from the state, and to it
-    counts: Ints  # (2, k + 2) transitions behind it
-    touched: Ints  # (k + 3,) places with a count, and room for one more
+    mass: Floats  # (2, k + 2)
+    counts: Ints  # (2, k + 2) transitions
+    touched: Ints  # (k + 3,) columns with a count; the last entry absorbs writes beyond the end
 
 
 @by_type
 def _add_column(problem: Problem, x: int, mass: Floats, mass_f: Floats) -> float:
-    """Add the transitions to state x to the masses; returns the change of the sum of their f."""
+    """Add ``J[i, x]`` to ``mass[i]`` for all i and update ``mass_f = f(mass)``; returns the change of sum f(mass)."""
     raise TypeError(type(problem))
 
 
@@ -60,15 +62,15 @@ def _add_sparse_column(problem: SparseProblem, x: int, mass: Floats, mass_f: Flo
 
 @kernel
 def into_sums(problem: Problem, order: Ints, begin: int, end: int, out: Floats) -> None:
-    """Add the change of sum f(A) that each cut of the group at ``order[begin:end]`` makes to ``out`` there."""
+    """For each cut of the group ``order[begin:end]``, add the change of sum f(A) to ``out`` at its position."""
     size, whole = end - begin, 0.0
-    for way in range(2):
+    for backward in range(2):
         mass, mass_f, total = np.zeros(problem.mu.size), np.zeros(problem.mu.size), 0.0
         for step in range(size):
-            place = end - 1 - step if way else begin + step
+            place = end - 1 - step if backward else begin + step
             x = order[place]
             total += _add_column(problem, x, mass, mass_f)
-            if way == 0:
+            if not backward:
                 out[place] += total
             elif step < size - 1:
                 out[place - 1] += total
@@ -79,9 +81,10 @@ def into_sums(problem: Problem, order: Ints, begin: int, end: int, out: Floats) 
 
 @inlined
 def _add(links: Links, way: int, z: int, mass: float, n_touched: int) -> int:
-    """Add a transition from or to group z; returns the number of groups touched so far."""
+    """Add a transition between the state and column z of the links; returns the number of columns touched so far."""
+    # Written unconditionally: the write cursor advances only if the column is new.
     links.touched[n_touched] = z
-    n_touched += links.counts[0, z] + links.counts[1, z] == 0
+    n_touched += links.counts[OUT, z] + links.counts[IN, z] == 0
     links.mass[way, z] += mass
     links.counts[way, z] += 1
     return n_touched
@@ -89,7 +92,7 @@ def _add(links: Links, way: int, z: int, mass: float, n_touched: int) -> int:
 
 @by_type
 def _collect(problem: Problem, where: Shorts, x: int, links: Links) -> int:
-    """Collect the links of state x with the groups; returns the number of places touched."""
+    """Fill the links of state x, ``where[i]`` being the column of state i; returns the number of columns touched."""
     raise TypeError(type(problem))
 
 
@@ -98,13 +101,13 @@ def _collect_dense(problem: DenseProblem, where: Shorts, x: int, links: Links) -
     n_touched = 0
     for i in range(where.size):
         z, away, back = where[i], problem.rows[x, i], problem.columns[x, i]
-        links.mass[0, z] += away
-        links.mass[1, z] += back
-        links.counts[0, z] += away > 0.0
-        links.counts[1, z] += back > 0.0
+        links.mass[OUT, z] += away
+        links.mass[IN, z] += back
+        links.counts[OUT, z] += away > 0.0
+        links.counts[IN, z] += back > 0.0
     for z in range(links.touched.size - 1):
         links.touched[n_touched] = z
-        n_touched += links.counts[0, z] + links.counts[1, z] > 0
+        n_touched += links.counts[OUT, z] + links.counts[IN, z] > 0
     return n_touched
 
 
@@ -112,9 +115,9 @@ def _collect_dense(problem: DenseProblem, where: Shorts, x: int, links: Links) -
 def _collect_sparse(problem: SparseProblem, where: Shorts, x: int, links: Links) -> int:
     n_touched = 0
     for p in range(problem.out_indptr[x], problem.out_indptr[x + 1]):
-        n_touched = _add(links, 0, where[problem.out_indices[p]], problem.out_mass[p], n_touched)
+        n_touched = _add(links, OUT, where[problem.out_indices[p]], problem.out_mass[p], n_touched)
     for p in range(problem.indptr[x], problem.indptr[x + 1]):
-        n_touched = _add(links, 1, where[problem.indices[p]], problem.mass[p], n_touched)
+        n_touched = _add(links, IN, where[problem.indices[p]], problem.mass[p], n_touched)
     return n_touched
 
 
@@ -129,37 +132,39 @@ def _flow_sums(
     grown: Floats,
     out: Floats,
 ) -> None:
-    """Do for one group what ``flow_sums`` does for all."""
+    """Fill ``out`` for the cuts of the group ``order[begin:end]``; ``grown`` is scratch space."""
     k, home, size, whole = np.int64(grown.shape[1]), np.int64(where[order[begin]]), end - begin, 0.0
-    for way in range(2):
+    for backward in range(2):
         for place in range(begin, end):
             where[order[place]] = k
+        # Mass between the growing part (head, or tail in the backward pass) and every other group, by direction.
         grown[:] = 0.0
-        # Between the part that grows and what is left of the group, both ways, and the transitions behind it.
+        # Mass from the growing part to the rest of the group and back, and the numbers of transitions.
         forth, back, n_forth, n_back = 0.0, 0.0, 0, 0
+        # Mass within the growing part, and sum f(grown).
         within, total = 0.0, 0.0
         for step in range(size):
-            place = end - 1 - step if way else begin + step
+            place = end - 1 - step if backward else begin + step
             x = order[place]
             where[x] = k + 1
             n_touched = _collect(problem, where, x, links)
             mass, counts = links.mass, links.counts
-            n_forth += counts[0, k] - counts[1, home]
-            n_back += counts[1, k] - counts[0, home]
-            forth = max(forth + mass[0, k] - mass[1, home], 0.0) if n_forth > 0 else 0.0
-            back = max(back + mass[1, k] - mass[0, home], 0.0) if n_back > 0 else 0.0
-            within += mass[0, home] + mass[1, home] + mass[0, k + 1]
+            n_forth += counts[OUT, k] - counts[IN, home]
+            n_back += counts[IN, k] - counts[OUT, home]
+            forth = max(forth + mass[OUT, k] - mass[IN, home], 0.0) if n_forth > 0 else 0.0
+            back = max(back + mass[IN, k] - mass[OUT, home], 0.0) if n_back > 0 else 0.0
+            within += mass[OUT, home] + mass[IN, home] + mass[OUT, k + 1]
             for q in range(n_touched):
                 z = links.touched[q]
-                for to in range(2):
-                    if z < k and z != home and counts[to, z] > 0:
-                        total -= f(grown[to, z])
-                        grown[to, z] += mass[to, z]
-                        total += f(grown[to, z])
-                    mass[to, z] = 0.0
-                    counts[to, z] = 0
+                for way in range(2):
+                    if z < k and z != home and counts[way, z] > 0:
+                        total -= f(grown[way, z])
+                        grown[way, z] += mass[way, z]
+                        total += f(grown[way, z])
+                    mass[way, z] = 0.0
+                    counts[way, z] = 0
             where[x] = home
-            if way == 0:
+            if not backward:
                 out[place] = total + f(within) + f(forth) + f(back)
             elif step < size - 1:
                 out[place - 1] += total + f(within)
@@ -173,11 +178,11 @@ def flow_sums(
     problem: Problem,  # in
     labels: Shorts,  # in: (n,)
     order: Ints,  # in: (n,)
-    begin: Ints,  # in: (k,) where the members of each group begin
-    size: Ints,  # in: (k,)
-    out: Floats,  # out: (n,) change of sum f(B) by each cut, those of groups with one member left as they are
+    begin: Ints,  # in: (k,) position of the first member of each group
+    size: Ints,  # in: (k,) members
+    out: Floats,  # out: (n,) change of sum f(B); entries of groups with one member are not written
 ) -> None:
-    """See how each cut of each group alone would change sum f(B)."""
+    """Change of sum f(B) for each cut of each group, all other groups being whole."""
     k, where = begin.size, labels.copy()
     links = Links(np.zeros((2, k + 2)), np.zeros((2, k + 2), np.int64), np.zeros(k + 3, np.int64))
     grown = np.zeros((2, k))

@@ -59,6 +59,7 @@ def _build_a(a: DenseA, problem: DenseProblem, labels: Labels, n_groups: int) ->
 
 @inlined
 def _renew_logs(a: DenseA, y: int) -> None:
+    """Recompute the logarithms, inverses and number of zeros of the row of group y."""
     mass, log, inverse, zeros = a.mass[y], a.log[y], a.inverse[y], 0
     for i in range(mass.size):
         positive = max(mass[i], SMALLEST)
@@ -102,6 +103,7 @@ def _bound_a(a: DenseA, problem: DenseProblem, x: int, home: int, from_below: bo
     for y in range(a.zeros.size):
         log, inverse = a.log[y], a.inverse[y]
         if y != home and a.zeros[y] > 0:
+            # At a = 0 the series has no value: the group is always priced exactly.
             work.gain_a[y] = -np.inf if from_below else np.inf
             continue
         largest = 1.0 if y == home else np.inf
@@ -135,6 +137,7 @@ def _join_a(a: DenseA, problem: DenseProblem, x: int, y: int) -> float:
 
 @inlined
 def _change_row(mass: Floats, log: Floats, column: Floats, sign: float) -> float:
+    """``sum f(mass + sign column) - sum f(mass)``."""
     total = 0.0
     for i in range(column.size):
         total += f(mass[i] + sign * column[i]) - mass[i] * log[i]
@@ -154,6 +157,7 @@ def _move_a(
 
 @inlined
 def _move_row(mass: Floats, counts: Shorts, moved: Floats, home: int, y: int) -> None:
+    """Subtract ``moved`` from row ``home`` and add it to row y; an entry without transitions becomes exactly 0."""
     for i in range(moved.size):
         count = np.int32(moved[i] > 0.0)
         counts[home, i] -= count
@@ -170,11 +174,11 @@ def _bounds_b_exactly(a: DenseA) -> bool:
 
 @enqueue_neighbours.register(DenseA)
 def _enqueue_neighbours(a: DenseA, problem: DenseProblem, x: int, waiting: Waiting) -> None:
-    """Every state is a neighbour: a queue saves nothing."""
+    """Do nothing: every state is a neighbour, so a queue would hold all states."""
 
 
 @prefetch_next.register(DenseA)
 def _prefetch_next(
     a: DenseA, problem: DenseProblem, labels: Labels, weights: Weights, order: Ints, j: int
 ) -> None:
-    """Rows are read sequentially."""
+    """Do nothing: rows are read sequentially, which the processor prefetches by itself."""

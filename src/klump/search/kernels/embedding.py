@@ -1,4 +1,4 @@
-"""What an embedding of many states in a few coordinates spends its time on, mostly in single precision."""
+"""Sparse matrix-vector products and nearest centres, for embeddings of many states in few coordinates."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ from klump.compilation import kernel
 from klump.search.kernels.prefetch import prefetch
 from klump.search.kernels.tables import Floats, Ints, Shorts
 
-# How many transitions in advance a row is asked for, because it comes from far away in memory.
-_AHEAD = 16
+# Prefetch distance, in transitions.
+_DISTANCE = 16
+# Float32 numbers per cache line of 64 bytes.
+_PER_LINE = 16
 
 Singles = NDArray[np.float32]
 
@@ -23,15 +25,15 @@ def multiply(
     vectors: Singles,  # in: (n, d)
     out: Singles,  # out: (n, d) P times the vectors
 ) -> None:
-    """Apply P to several vectors at once: what a transition needs of them lies together."""
+    """Product of P with d vectors, whose entries for one state are contiguous."""
     n, d = vectors.shape
     for i in range(n):
         row = out[i]
         row[:] = np.float32(0.0)
         for p in range(indptr[i], indptr[i + 1]):
-            ahead = np.uint64(indices[min(p + _AHEAD, indices.size - 1)])
+            ahead = np.uint64(indices[min(p + _DISTANCE, indices.size - 1)])
             prefetch(vectors, ahead)
-            prefetch(vectors[:, min(16, d - 1) :], ahead)
+            prefetch(vectors[:, min(_PER_LINE, d - 1) :], ahead)
             weight, other = np.float32(data[p]), vectors[indices[p]]
             for j in range(d):
                 row[j] += weight * other[j]
@@ -45,24 +47,24 @@ def multiply_one(
     vector: Floats,  # in: (n,)
     out: Floats,  # out: (n,) the matrix times the vector
 ) -> None:
-    """Apply a matrix to a vector, in double precision."""
+    """Product of a matrix with a vector, in float64."""
     for i in range(vector.size):
         total = 0.0
         for p in range(indptr[i], indptr[i + 1]):
-            prefetch(vector, np.uint64(indices[min(p + _AHEAD, indices.size - 1)]))
+            prefetch(vector, np.uint64(indices[min(p + _DISTANCE, indices.size - 1)]))
             total += data[p] * vector[indices[p]]
         out[i] = total
 
 
 @kernel(allocates=False)
-def nearest(
+def nearest_centres(
     points: Singles,  # in: (n, d)
     centres: Singles,  # in: (d, k)
-    length: Singles,  # in: (k,) half the squared length of each centre
-    closeness: Singles,  # scratch: (k,)
+    length: Singles,  # in: (k,) |c|^2 / 2
+    closeness: Singles,  # scratch: (k,) x c - |c|^2 / 2, largest for the nearest centre c
     labels: Shorts,  # out: (n,)
 ) -> None:
-    """Find the nearest centre of each point; among equals the first."""
+    """Find the nearest centre of each point; the lowest number in a tie."""
     n, d = points.shape
     for i in range(n):
         for c in range(length.size):

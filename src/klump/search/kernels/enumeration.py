@@ -1,4 +1,8 @@
-"""Every partition of a few states, priced one by one."""
+"""Exhaustive enumeration of the partitions of few states, as restricted growth strings.
+
+``labels[0] = 0`` and ``labels[x] <= 1 + max(labels[:x])``: groups are numbered in order of their first member, so that
+each partition has one string. ``most[x] = max(labels[:x + 1])``.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +15,7 @@ from klump.search.kernels.tables import Floats, Ints, Weights
 
 @inlined
 def _cost(joint: Floats, mu: Floats, weights: Weights, labels: Ints, work: Floats) -> float:
-    """Cost of labels, up to a constant; ``work`` has room for A, B and nu."""
+    """Cost of labels, up to a constant; the rows of ``work`` are A (n), B (k) and nu (1)."""
     n, k = mu.size, work.shape[1]
     work[:] = 0.0
     for i in range(n):
@@ -32,22 +36,23 @@ def _cost(joint: Floats, mu: Floats, weights: Weights, labels: Ints, work: Float
 
 @inlined
 def _complete(labels: Ints, most: Ints, begin: int, k: int) -> None:
-    """Put the states from ``begin`` on into the first group, but for those at the end that k groups still need."""
+    """Complete the string from ``begin`` on with zeros, and with new groups at its end if there are fewer than k."""
     n = labels.size
     for x in range(begin, n):
-        so_far = most[x - 1] if x > 0 else -1
-        labels[x] = so_far + 1 if k - 1 - so_far == n - x else 0
-        most[x] = max(so_far, labels[x])
+        before = most[x - 1] if x > 0 else -1
+        labels[x] = before + 1 if k - 1 - before == n - x else 0
+        most[x] = max(before, labels[x])
 
 
 @inlined
 def _next(labels: Ints, most: Ints, k: int) -> bool:
-    """Go on to the next partition into k groups, which are numbered as they appear; False after the last."""
+    """Replace the string by the next one with k groups in lexicographic order; False after the last."""
     n = labels.size
     for x in range(n - 1, 0, -1):
         label = labels[x] + 1
         if max(most[x - 1], label) + (n - 1 - x) < k - 1:
-            label = most[x - 1] + 1  # too few states are left for anything but a new group
+            # The states after x are too few to open all missing groups.
+            label = most[x - 1] + 1
         if labels[x] < label <= min(most[x - 1] + 1, k - 1):
             labels[x], most[x] = label, max(most[x - 1], label)
             _complete(labels, most, x + 1, k)
@@ -56,27 +61,27 @@ def _next(labels: Ints, most: Ints, k: int) -> bool:
 
 
 @kernel
-def cheapest(
+def cheapest_partition(
     joint: Floats,  # in: (n, n)
     mu: Floats,  # in
     weights: Weights,  # in
-    equal: float,  # in: a partition must be cheaper by more than this to take the place of an earlier one
+    equal: float,  # in: tie tolerance, in bits: among partitions whose costs differ by less, the first wins
     labels: Ints,  # work: (n,)
     most: Ints,  # work: (n,)
     work: Floats,  # work: (n + k + 1, k)
     best: Ints,  # out: (n,)
 ) -> int:
-    """Find the cheapest partition into exactly k groups; returns how many there are."""
+    """Find the cheapest partition into exactly k groups; returns the number of partitions."""
     k = work.shape[1]
     least, seen = np.inf, 0
     _complete(labels, most, 0, k)
-    going = True
-    while going:
+    more = True
+    while more:
         cost = _cost(joint, mu, weights, labels, work)
         seen += 1
         if cost < least - equal:
             least = cost
             for x in range(labels.size):
                 best[x] = labels[x]
-        going = _next(labels, most, k)
+        more = _next(labels, most, k)
     return seen

@@ -1,4 +1,4 @@
-"""B: exact changes of sum f(B) when a state leaves or joins a group, and moves.
+"""B: exact changes of sum f(B) when a state leaves or joins a group, and the update of B when it moves.
 
 The links of the state with the groups are collected in ``work``: ``work.mass[OUT, z]`` is its mass to group z,
 ``work.mass[IN, z]`` that from group z, without its loop.
@@ -11,22 +11,22 @@ from typing import Any
 import numpy as np
 
 from klump.compilation import inlined
-from klump.search.kernels.logarithm import SMALLEST, f, fast_log2
-from klump.search.kernels.tables import IN, OUT, Floats, Flow, Work
+from klump.search.kernels.logarithm import SMALLEST, f, fast_log2, sum_f
+from klump.search.kernels.tables import IN, OUT, Flow, Work
 
-# Twice the relative error of rounding to float32.
+# Twice the relative rounding error of a float32 operation.
 _ROUNDING = 2.0**-23
 
 
 @inlined
 def round_up(log: float) -> Any:
-    """Upper bound of a logarithm in float32; masses are at most 1, so it is not positive."""
+    """Upper bound in float32 of the logarithm of a mass; a mass is at most 1, so its logarithm is at most 0."""
     return np.float32(log * (1.0 - _ROUNDING))
 
 
 @inlined
 def set_entry(b: Flow, y: int, z: int, mass: float, log: float) -> None:
-    """Write ``B[y, z]`` and its logarithm in each of its places."""
+    """Write ``B[y, z]`` and its logarithm to both rows that hold it, and to the diagonal if y = z."""
     k = b.counts.shape[0]
     rough_log = round_up(log)
     b.mass[z, y], b.log[z, y], b.rough_log[z, y] = mass, log, rough_log
@@ -41,7 +41,7 @@ def set_entry(b: Flow, y: int, z: int, mass: float, log: float) -> None:
 
 @inlined
 def finish_b(b: Flow) -> float:
-    """Fill every place of B from the masses in rows k to 2 k - 1; returns sum f(B)."""
+    """Fill all rows of B from the masses in rows k to 2 k - 1; returns sum f(B)."""
     k = b.counts.shape[0]
     b.most[:] = 0.0
     total = 0.0
@@ -54,16 +54,8 @@ def finish_b(b: Flow) -> float:
 
 
 @inlined
-def _sum_f(t: Floats, size: int) -> float:
-    total = 0.0
-    for j in range(size):
-        total += f(t[j])
-    return total
-
-
-@inlined
-def _without_links(b: Flow, way: int, home: int, z: int, work: Work) -> float:
-    """Mass between ``home`` and z without the links of a member of ``home``; 0 if no other transition is left."""
+def _remaining_mass(b: Flow, way: int, home: int, z: int, work: Work) -> float:
+    """Mass between ``home`` and z after the state has left ``home``; exactly 0 if no transition remains."""
     count = b.counts[home, z] if way == OUT else b.counts[z, home]
     if count == work.counts[way, z]:
         return 0.0
@@ -75,19 +67,19 @@ def leave_b(b: Flow, home: int, loop: float, work: Work) -> float:
     """Change of sum f(B) when the state leaves group ``home`` and joins none."""
     k, argument, size, before = b.counts.shape[0], work.buffer[0], 0, 0.0
     for way in range(2):
-        # B[home, z] for all z, or B[z, home].
+        # The row of B[home, z] over z for OUT, of B[z, home] for IN.
         row = (1 - way) * k + home
         for q in range(work.n_linked[way]):
             z = np.int64(work.groups[way, q])
             if z != home:
                 before += b.mass[row, z] * b.log[row, z]
-                argument[size] = _without_links(b, way, home, z, work)
+                argument[size] = _remaining_mass(b, way, home, z, work)
                 size += 1
     before += b.mass[2 * k, home] * b.log[2 * k, home]
     count = work.counts[OUT, home] + work.counts[IN, home] + (loop > 0.0)
     within = work.mass[OUT, home] + work.mass[IN, home] + loop
     argument[size] = b.mass[2 * k, home] - within if b.counts[home, home] > count else 0.0
-    return _sum_f(argument, size + 1) - before
+    return sum_f(argument, size + 1) - before
 
 
 @inlined
@@ -99,8 +91,8 @@ def join_b(b: Flow, home: int, y: int, loop: float, work: Work) -> float:
             z = np.int64(work.groups[way, q])
             row = way * k + z
             if z == home:
-                # The links of the state with y are no longer part of the mass between y and ``home``.
-                rest = _without_links(b, 1 - way, home, y, work)
+                # The mass between y and ``home`` no longer includes the links of the state with y.
+                rest = _remaining_mass(b, 1 - way, home, y, work)
                 before += f(rest)
                 argument[size] = rest + work.mass[way, z]
                 size += 1
@@ -110,7 +102,7 @@ def join_b(b: Flow, home: int, y: int, loop: float, work: Work) -> float:
                 size += 1
     before += b.mass[2 * k, y] * b.log[2 * k, y]
     argument[size] = b.mass[2 * k, y] + work.mass[OUT, y] + work.mass[IN, y] + loop
-    return _sum_f(argument, size + 1) - before
+    return sum_f(argument, size + 1) - before
 
 
 @inlined
@@ -127,7 +119,7 @@ def move_b(b: Flow, home: int, y: int, loop: float, work: Work) -> None:
                 b.mass[k + one, other] += sign * work.mass[way, z]
         b.counts[group, group] += sign * (loop > 0.0)
         b.mass[k + group, group] += sign * loop
-    # Entries between ``home`` and y changed twice; now all masses are final. Logarithms of all in one vectorised loop.
+    # Entries between ``home`` and y have changed twice, so logarithms are computed now, in one vectorised loop.
     mass, log, size = work.buffer[0], work.buffer[1], 0
     for group in (home, y):
         mass[size] = _clean_mass(b, group, group)
@@ -171,7 +163,7 @@ def clear_links(work: Work) -> None:
 @inlined
 def add_link(work: Work, way: int, z: int, mass: float, n_linked: int) -> int:
     """Add one transition to the links with group z; returns the number of groups with links so far."""
-    # Written in any case: the cursor moves on only if the group is new.
+    # Written unconditionally: the write cursor advances only if the group is new.
     work.groups[way, n_linked] = z
     n_linked += work.counts[way, z] == 0
     work.mass[way, z] += mass

@@ -18,6 +18,7 @@ from klump.compilation import inlined
 from klump.search.kernels.logarithm import LOG2_E, SMALLEST, f, fast_log2, least_log2
 from klump.search.kernels.tables import IN, OUT, Flow, Group, Table, Weights, Work
 
+# Largest entropy of three terms, in bits.
 LOG2_3 = math.log2(3.0)
 # Values of d between which G is replaced by chords; a constant below the first, slope 1 above the last.
 _NODES = (-4.0, 1.5, 7.0)
@@ -29,7 +30,7 @@ def _g(d: float) -> float:
 
 
 def _chords() -> list[tuple[float, float]]:
-    """Slope and value at 0 of lines of which the largest is at least G."""
+    """Slope and value at 0 of each line; the largest line is at least G for every d."""
     chords = [(0.0, _g(_NODES[0]))]
     for d, e in itertools.pairwise(_NODES):
         slope = (_g(e) - _g(d)) / (e - d)
@@ -38,14 +39,17 @@ def _chords() -> list[tuple[float, float]]:
 
 
 CHORDS = _chords()
+# The chords in float32; the slopes of the first and the last are 0 and 1.
 _LEVEL0 = np.float32(CHORDS[0][1])
 _SLOPE1 = np.float32(CHORDS[1][0])
 _LEVEL1 = np.float32(CHORDS[1][1])
 _SLOPE2 = np.float32(CHORDS[2][0])
 _LEVEL2 = np.float32(CHORDS[2][1])
 _LEVEL3 = np.float32(CHORDS[3][1])
-# Relative error of a float32 operation, twice.
+# Twice the relative rounding error of a float32 operation.
 _ROUNDING = 2.0**-23
+# Float32 operations per term of a bound, at most.
+_OPERATIONS = 8
 
 
 @inlined
@@ -67,7 +71,8 @@ def bound_leaving(b: Flow, home: int, loop: float, work: Work) -> float:
 
 @inlined
 def _least_loss(b: float, log: float, r: float) -> float:
-    # Rounding may have left less than is taken away.
+    """Lower bound of ``f(b) - f(b - r)``."""
+    # Rounding errors may have made b smaller than r.
     u = min(r / max(b, SMALLEST), 1.0)
     return r * (log + LOG2_E * (1.0 - 0.5 * u - 0.5 * u * u))
 
@@ -89,7 +94,7 @@ def bound_b(b: Flow, loop: float, work: Work) -> None:
     if loop > 0.0:
         constant += _add_row(b, 2 * k, loop, inverse, work)
     # All terms are positive: the relative error of the sum is that of its terms and its additions.
-    total *= 1.0 + (n_rows + 8) * _ROUNDING
+    total *= 1.0 + (n_rows + _OPERATIONS) * _ROUNDING
     for y in range(work.gain_b.size):
         work.gain_b[y] = constant + total * np.float64(work.rough[0, y])
     _correct_diagonal(b, loop, work)
@@ -105,7 +110,8 @@ def _add_row(b: Flow, row: int, r: float, inverse: float, work: Work) -> float:
         low = max(_SLOPE1 * d + _LEVEL1, _LEVEL0)
         high = max(_SLOPE2 * d + _LEVEL2, d + _LEVEL3)
         rough[y] += share * max(low, high)
-    # The rounding of d, of logarithms up to log2 r below 0, enters G with a slope of at most 1.
+    # The slopes are at most 1, and 0 below d = -4; above, abs(d) <= max(4, -log2 r). So rounding errors of log2 r and d
+    # change a line by less than _ROUNDING (8 - 2 log2 r).
     return r * (log + _ROUNDING * (8.0 - 2.0 * log))
 
 
@@ -143,9 +149,10 @@ def bound_join_nu(table: Table, y: int, mu: float, least_rise: float) -> float:
 def bound_linked(
     table: Table, weights: Weights, leave: float, mu: float, home: int, loop: float, work: Work
 ) -> float:
-    """Bound the price of moving to each group that the state has links with; returns one for all others, less leaving.
+    """Bound the price of moving to each group that the state has links with, for ``NoA``.
 
-    Where A is not kept. The time does not grow with the number of groups.
+    Returns a lower bound of the price of joining any group without links, that is, without the change on leaving. The
+    time does not depend on the number of groups.
     """
     b, k = table.b, table.b.counts.shape[0]
     # f(b + r) - f(b) increases with b: the largest entry of a row bounds the row.
@@ -169,7 +176,7 @@ def bound_linked(
 
 @inlined
 def _price_linked(b: Flow, loop: float, work: Work) -> None:
-    """Fill ``work.gain_b`` for the groups with links, exact but for entries that change twice."""
+    """Fill ``work.gain_b`` for the groups with links: exact if no entry of B changes twice."""
     k = b.counts.shape[0]
     for side in range(2):
         for s in range(work.n_linked[side]):
@@ -191,7 +198,7 @@ def _price_linked(b: Flow, loop: float, work: Work) -> None:
 
 @inlined
 def least_linked(work: Work) -> tuple[float, Group]:
-    """Find the least bound among the groups with links, and its group; among equals the lowest number."""
+    """Find the lowest bound among the groups with links, and its group; the lowest number in a tie."""
     bound, at = np.inf, np.int64(-1)
     for way in range(2):
         for q in range(work.n_linked[way]):

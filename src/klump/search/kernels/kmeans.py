@@ -1,4 +1,4 @@
-"""Weighted k-means: seeded by given draws and free of threads, so that the same input gives the same labels."""
+"""Weighted k-means, deterministic: the random draws are arguments, and there is one thread."""
 
 from __future__ import annotations
 
@@ -9,8 +9,14 @@ from klump.search.kernels.tables import Floats, Shorts
 
 
 @kernel
-def seed_centres(points: Floats, weight: Floats, draws: Floats, centres: Floats, near: Floats) -> None:
-    """k-means++: each next centre is a point drawn by weight times squared distance to the centres so far."""
+def seed_centres(
+    points: Floats,  # in: (n, d)
+    weight: Floats,  # in: (n,)
+    draws: Floats,  # in: (k,) uniform in [0, 1)
+    centres: Floats,  # out: (k, d)
+    near: Floats,  # scratch: (n,) squared distance to the nearest centre so far
+) -> None:
+    """k-means++: draw each centre among the points with probability proportional to ``weight * near``."""
     n, d = points.shape
     near[:] = 1.0
     for c in range(centres.shape[0]):
@@ -38,8 +44,8 @@ def weighted_kmeans(
     points: Floats,  # in: (n, d)
     weight: Floats,  # in: (n,)
     draws: Floats,  # in: (k,) uniform in [0, 1)
-    rounds: int,
-    labels: Shorts,  # out: (n,), groups may be empty
+    rounds: int,  # in: iterations, at most
+    labels: Shorts,  # out: (n,) groups may be empty
 ) -> float:
     """Lloyd's algorithm; returns the weighted sum of squared distances."""
     n, d = points.shape

@@ -1,7 +1,11 @@
-"""What a layout of A has to provide: generic functions, resolved by the type of A when a kernel is compiled.
+"""Interface of a layout of A: generic functions, dispatched on the type of A when a kernel is compiled.
 
-``A[i, y]`` is the mass from state i to group y. ``dense.py`` keeps all of it, ``lists.py`` its non-zero entries, or
-nothing where its weight is zero.
+``A[i, y]`` is the mass from state i to group y. ``dense.py`` implements ``DenseA``, which keeps all entries;
+``lists.py`` implements ``ListsA``, which keeps the non-zero ones, and ``NoA``, which keeps none because the weight of A
+is zero.
+
+Changes of sum f(A) may omit a constant c that depends on the state x only: a change on joining is returned minus c,
+that on leaving plus c. It is ``c = sum_i f(J[i, x])`` for ``ListsA`` and 0 for ``DenseA``.
 """
 
 from __future__ import annotations
@@ -24,7 +28,7 @@ def build_b(a: A, problem: Problem, labels: Labels, b: Flow) -> None:
 
 @by_type
 def collect_links(a: A, problem: Problem, labels: Labels, x: int, work: Work) -> None:
-    """Fill the links of state x with the groups, without its loop."""
+    """Fill ``work`` with the links of state x with the groups, without its loop."""
     raise TypeError(type(a))
 
 
@@ -32,32 +36,32 @@ def collect_links(a: A, problem: Problem, labels: Labels, x: int, work: Work) ->
 def bound_a(a: A, problem: Problem, x: int, home: int, from_below: bool, work: Work) -> float:
     """Bound the changes of sum f(A) when state x moves, from below or from above.
 
-    Fills ``work.gain_a`` for joining each group, up to a constant; returns that of leaving ``home``, plus the constant.
+    Fills ``work.gain_a`` with the bound on joining each group, minus c; returns that on leaving ``home``, plus c.
     """
     raise TypeError(type(a))
 
 
 @by_type
 def leave_a(a: A, problem: Problem, x: int, home: int) -> float:
-    """Change of sum f(A) when state x leaves ``home``, plus the constant."""
+    """Change of sum f(A) when state x leaves ``home``, plus c."""
     raise TypeError(type(a))
 
 
 @by_type
 def join_a(a: A, problem: Problem, x: int, y: int) -> float:
-    """Change of sum f(A) when state x, which has left its group, joins group y, up to the constant."""
+    """Change of sum f(A) when state x, which has left its group, joins group y, minus c."""
     raise TypeError(type(a))
 
 
 @by_type
 def move_a(a: A, problem: Problem, x: int, home: int, y: int, weight: float, n_groups: int) -> None:
-    """Move state x from group ``home`` to group y."""
+    """Move state x from group ``home`` to group y in A, whose weight in the cost is ``weight``."""
     raise TypeError(type(a))
 
 
 @by_type
 def bounds_b_exactly(a: A) -> bool:
-    """Whether B is priced exactly for every group: cheap beside a dense A."""
+    """Whether bounds take the exact change of sum f(B) for every group, which is cheap beside that of a dense A."""
     raise TypeError(type(a))
 
 
@@ -65,9 +69,10 @@ def bounds_b_exactly(a: A) -> bool:
 def try_linked(
     a: A, problem: Problem, table: Table, weights: Weights, x: int, limit: float, work: Work
 ) -> tuple[Group, float, float]:
-    """Search the groups that state x has links with, where A is not kept and the groups are many.
+    """Search the groups that state x has links with, if A is not kept and there are many groups.
 
-    Returns the best group that costs less than the limit, its price, and a bound of the price of all other groups.
+    Returns the best group with a price below the limit, its price, and a lower bound of the prices of all groups
+    without links; where nothing is searched: the group of x, the limit, and minus infinity.
     """
     raise TypeError(type(a))
 
@@ -80,5 +85,5 @@ def enqueue_neighbours(a: A, problem: Problem, x: int, waiting: Waiting) -> None
 
 @by_type
 def prefetch_next(a: A, problem: Problem, labels: Labels, weights: Weights, order: Ints, j: int) -> None:
-    """Prefetch what the visits after the j-th read."""
+    """Prefetch the labels and lists that the visits after the j-th will read."""
     raise TypeError(type(a))

@@ -1,6 +1,7 @@
-"""A in the sparse layouts: the groups that each state leads to, or no A where its weight is zero.
+"""A in the sparse layouts: ``ListsA``, the non-zero entries of each row, and ``NoA``, where the weight of A is zero.
 
-Groups that are absent from a list all change alike when a state joins them, so they cost no logarithm.
+If group y is absent from the list of state i, ``A[i, y] = 0`` and a transition i -> x of mass r changes f(A[i, y]) by
+f(r) when x joins y: a constant that needs no logarithm.
 """
 
 from __future__ import annotations
@@ -42,28 +43,33 @@ from klump.search.kernels.tables import (
     Work,
 )
 
-# Largest float32 in the buffers: sums of products of two stay finite.
+# Upper limit of A[i, y] / r in float32: its products stay finite.
 _LARGEST = 2.0**60
-# Relative error of a float32 addition.
+# Twice the relative rounding error of a float32 operation.
 _ROUNDING = 2.0**-23
+# Float32 operations per term of a bound besides rough_gain: ratio, share, product, sum of the two accumulators.
+_OPERATIONS = 4
 # Prefetch distance, in transitions.
 _DISTANCE = 32
-# Prefetch distances, in visits: of labels, of the bounds of lists, of their entries.
+# Prefetch distance of labels, in visits.
 _LABELS_AHEAD = 4
+# Prefetch distance of the bounds of lists, in visits.
 _BOUNDS_AHEAD = 2
+# Prefetch distance of the entries of lists, in visits: their addresses are in the bounds.
 _ENTRIES_AHEAD = 1
 
 
 @inlined
 def _n_blocks(a: ListsA, i: int) -> int:
+    """Number of blocks that the entries of the list of state i occupy."""
     return (a.bounds[i, 1] + LANES - 1) >> LANE_BITS
 
 
 @inlined
 def _find(a: ListsA, i: int, y: int, z: int) -> tuple[int, int]:
-    """Places of two groups in the list of state i, counted in entries of all lists; -1 for one that is absent."""
+    """Indices of groups y and z of the list of state i among the entries of all lists; -1 if a group is absent."""
     begin, at_y, at_z = a.bounds[i, 0], -1, -1
-    # To the end of the list in any case: a branch that leaves the loop would be mispredicted.
+    # No early exit: its branch would be mispredicted.
     for block in range(begin, begin + _n_blocks(a, i)):
         for lane in range(LANES):
             group = a.blocks[block]["group"][lane]
@@ -73,12 +79,12 @@ def _find(a: ListsA, i: int, y: int, z: int) -> tuple[int, int]:
 
 
 @inlined
-def _mass(a: ListsA, place: int) -> float:
+def _read_mass(a: ListsA, place: int) -> float:
     return a.blocks[place >> LANE_BITS]["mass"][place & (LANES - 1)]
 
 
 @inlined
-def _set(a: ListsA, place: int, group: int, count: int, mass: float) -> None:
+def _write_entry(a: ListsA, place: int, group: int, count: int, mass: float) -> None:
     block, lane = a.blocks[place >> LANE_BITS], place & (LANES - 1)
     block["group"][lane] = group
     block["count"][lane] = count
@@ -86,10 +92,10 @@ def _set(a: ListsA, place: int, group: int, count: int, mass: float) -> None:
 
 
 @inlined
-def _add_at(a: ListsA, i: int, place: int, y: int, mass: float) -> None:
-    """Add a transition of state i to group y, which has this place in its list, or -1."""
+def _add_transition(a: ListsA, i: int, place: int, y: int, mass: float) -> None:
+    """Add a transition from state i to group y, whose index is ``place``, or -1 if it is absent from the list."""
     if place < 0:
-        _set(a, LANES * a.bounds[i, 0] + a.bounds[i, 1], y, 1, mass)
+        _write_entry(a, LANES * a.bounds[i, 0] + a.bounds[i, 1], y, 1, mass)
         a.bounds[i, 1] += 1
     else:
         block, lane = a.blocks[place >> LANE_BITS], place & (LANES - 1)
@@ -98,39 +104,39 @@ def _add_at(a: ListsA, i: int, place: int, y: int, mass: float) -> None:
 
 
 @inlined
-def _swap(a: ListsA, i: int, home: int, y: int, mass: float, free: int) -> None:
-    """Let a transition of state i lead to group y instead of ``home``; free entries have group number ``free``."""
+def _redirect(a: ListsA, i: int, home: int, y: int, mass: float, free: int) -> None:
+    """Redirect a transition of state i from group ``home`` to group y; free entries have group number ``free``."""
     place, new = _find(a, i, home, y)
     block, lane = a.blocks[place >> LANE_BITS], place & (LANES - 1)
     if block["count"][lane] > 1:
         block["count"][lane] -= 1
         block["mass"][lane] = max(block["mass"][lane] - mass, 0.0)
-        _add_at(a, i, new, y, mass)
+        _add_transition(a, i, new, y, mass)
     elif new < 0:
-        _set(a, place, y, 1, mass)
+        _write_entry(a, place, y, 1, mass)
     else:
-        _add_at(a, i, new, y, mass)
+        _add_transition(a, i, new, y, mass)
         # The last entry of the list takes the place of the empty one.
         a.bounds[i, 1] -= 1
         last = LANES * a.bounds[i, 0] + a.bounds[i, 1]
         moved, from_lane = a.blocks[last >> LANE_BITS], last & (LANES - 1)
-        _set(a, place, moved["group"][from_lane], moved["count"][from_lane], moved["mass"][from_lane])
-        _set(a, last, free, 0, 0.0)
+        _write_entry(a, place, moved["group"][from_lane], moved["count"][from_lane], moved["mass"][from_lane])
+        _write_entry(a, last, free, 0, 0.0)
 
 
 @build_a.register(ListsA)
 def _build_lists(a: ListsA, problem: SparseProblem, labels: Labels, n_groups: int) -> float:
     for place in range(LANES * a.blocks.size):
-        _set(a, place, n_groups, 0, 0.0)
+        _write_entry(a, place, n_groups, 0, 0.0)
     last, total = problem.out_indices.size - 1, 0.0
     for i in range(labels.size):
         a.bounds[i, 1] = 0
         for p in range(problem.out_indptr[i], problem.out_indptr[i + 1]):
             prefetch(labels, np.uint64(problem.out_indices[min(p + _DISTANCE, last)]))
             y = np.int64(labels[problem.out_indices[p]])
-            _add_at(a, i, _find(a, i, y, y)[0], y, problem.out_mass[p])
+            _add_transition(a, i, _find(a, i, y, y)[0], y, problem.out_mass[p])
     for place in range(LANES * a.blocks.size):
-        total += f(_mass(a, place))
+        total += f(_read_mass(a, place))
     return total
 
 
@@ -162,7 +168,7 @@ def _collect_links(a: ListsA, problem: SparseProblem, labels: Labels, x: int, wo
 
 
 @collect_links.register(NoA)
-def _collect_links_alone(a: NoA, problem: SparseProblem, labels: Labels, x: int, work: Work) -> None:
+def _collect_links_without_a(a: NoA, problem: SparseProblem, labels: Labels, x: int, work: Work) -> None:
     n_out = 0
     for p in range(problem.out_indptr[x], problem.out_indptr[x + 1]):
         i = np.uint32(problem.out_indices[p])
@@ -202,7 +208,7 @@ def _bound_lists(a: ListsA, problem: SparseProblem, x: int, home: int, from_belo
         share = np.float32(problem.mass[p] * inverse)
         filled = _append_list(a, i, np.int32(home), problem.mass[p], share, work, filled)
     _add_gains(work, filled)
-    error = ROUGH_GAIN_ERROR + (end - begin + 4) * _ROUNDING
+    error = ROUGH_GAIN_ERROR + (end - begin + _OPERATIONS) * _ROUNDING
     low, high = inflow * (1.0 - error), inflow * (1.0 + error)
     for y in range(work.gain_a.size):
         work.gain_a[y] = (low if from_below else high) * np.float64(work.rough[0, y] + work.rough[1, y])
@@ -211,7 +217,10 @@ def _bound_lists(a: ListsA, problem: SparseProblem, x: int, home: int, from_belo
 
 @inlined
 def _append_list(a: ListsA, i: int, home: int, r: float, share: Any, work: Work, filled: Any) -> Any:
-    """Append u, r / inflow and the groups of the list of state i to the buffers, as if the state had left ``home``."""
+    """Append ``u = A[i, y] / r``, the share ``r / inflow`` and y to the buffers, for each group y in the list of i.
+
+    ``A[i, home]`` is taken without r. Returns the number of entries in the buffers, a multiple of ``LANES``.
+    """
     inverse, begin = 1.0 / max(r, SMALLEST), np.uint64(a.bounds[i, 0])
     for block in range(begin, begin + np.uint64(_n_blocks(a, i))):
         entries = a.blocks[block]
@@ -227,11 +236,13 @@ def _append_list(a: ListsA, i: int, home: int, r: float, share: Any, work: Work,
 
 @inlined
 def _add_gains(work: Work, filled: Any) -> None:
+    """Add ``share (f(1 + u) - f(u))`` of each entry of the buffers to the accumulators of its group."""
     for m in range(filled):
         work.share[m] *= rough_gain(work.ratio[m])
-    # Two sums: an addition waits for the last one to the same group.
+    # Two accumulators per group: successive additions to the same one would wait for each other.
     for m in range(np.uint64(0), filled, np.uint64(2)):
-        n = m + np.uint64(1)
+        # np.uint64: a range yields plain integers where nothing is compiled, and NumPy 1 makes their sum a float.
+        n = np.uint64(m) + np.uint64(1)
         work.rough[0, np.uint32(work.group[m])] += work.share[m]
         work.rough[1, np.uint32(work.group[n])] += work.share[n]
 
@@ -242,7 +253,7 @@ def _leave_lists(a: ListsA, problem: SparseProblem, x: int, home: int) -> float:
     for p in range(problem.indptr[x], problem.indptr[x + 1]):
         place, r = _find(a, problem.indices[p], home, home)[0], problem.mass[p]
         if a.blocks[place >> LANE_BITS]["count"][place & (LANES - 1)] > 1:
-            mass = _mass(a, place)
+            mass = _read_mass(a, place)
             total += f(mass - r) - f(mass) + f(r)
     return total
 
@@ -253,7 +264,7 @@ def _join_lists(a: ListsA, problem: SparseProblem, x: int, y: int) -> float:
     for p in range(problem.indptr[x], problem.indptr[x + 1]):
         place, r = _find(a, problem.indices[p], y, y)[0], problem.mass[p]
         if place >= 0:
-            mass = _mass(a, place)
+            mass = _read_mass(a, place)
             total += f(mass + r) - f(mass) - f(r)
     return total
 
@@ -263,7 +274,7 @@ def _move_lists(
     a: ListsA, problem: SparseProblem, x: int, home: int, y: int, weight: float, n_groups: int
 ) -> None:
     for p in range(problem.indptr[x], problem.indptr[x + 1]):
-        _swap(a, np.uint32(problem.indices[p]), home, y, problem.mass[p], n_groups)
+        _redirect(a, np.uint32(problem.indices[p]), home, y, problem.mass[p], n_groups)
 
 
 @bounds_b_exactly.register(NoA)
@@ -301,7 +312,7 @@ def _prefetch_list(a: ListsA, i: int) -> None:
     prefetch(a.blocks, np.uint64(a.bounds[i, 0] + _n_blocks(a, i) - 1))
 
 
-# Without A: its weight is zero, and nothing is kept.
+# NoA: all changes are 0.
 
 
 @build_a.register(NoA)

@@ -16,8 +16,9 @@ SMALLEST = 2.2250738585072014e-308
 _SQRT_HALF_BITS = 0x3FE6A09E667F3BCD
 # Bits of the mantissa of a float64.
 _MANTISSA = 52
-# 2^-52 and the bias of the exponent of a float64.
+# Unit in the last place of 1.
 _LAST_BIT = 2.0**-52
+# Bias of the exponent of a float64.
 _BIAS = 1023.0
 # log2(m) = 2 log2(e) atanh(z), z = (m - 1) / (m + 1): coefficients of z, z^3, ..., z^19.
 _C1 = 2.0 * LOG2_E
@@ -30,20 +31,25 @@ _C13 = _C1 / 13.0
 _C15 = _C1 / 15.0
 _C17 = _C1 / 17.0
 _C19 = _C1 / 19.0
-# The same in float32.
-_ONE = np.float32(1.0)
-_TWO = np.float32(2.0)
+# The same coefficients in float32.
 _R1 = np.float32(_C1)
 _R3 = np.float32(_C3)
 _R5 = np.float32(_C5)
 _R7 = np.float32(_C7)
 _R9 = np.float32(_C9)
 _R11 = np.float32(_C11)
+# Numbers as float32, because a float64 would make the operation one in float64.
+_ONE = np.float32(1.0)
+_TWO = np.float32(2.0)
+# Bits of sqrt(1/2) as a float32.
 _ROUGH_SQRT_HALF_BITS = np.int32(0x3F3504F3)
+# Bits of the mantissa of a float32.
 _ROUGH_MANTISSA = np.int32(23)
-_ROUGH_SMALLEST = np.float32(2.0**-120)
+# Smallest normal float32: the argument of the logarithm where a mass is zero.
 _ROUGH_NORMAL = np.float32(2.0**-126)
-# Relative error of rough_gain: ten roundings of 2^-24, and the term of z^13 of the series.
+# Least ratio whose logarithm is taken, a normal float32 with a margin; v log2 v is negligible below.
+_ROUGH_SMALLEST = np.float32(2.0**-120)
+# Relative error of rough_gain: ten roundings of 2^-24, and the omitted term of z^13 of the series.
 ROUGH_GAIN_ERROR = 2.0**-19
 
 
@@ -71,7 +77,10 @@ def fast_log2(t: float) -> float:
 
 @inlined
 def least_log2(t: float) -> float:
-    """Lower bound of the logarithm of a positive normal number, by at most 0.0861: its bits, read as a number."""
+    """``e + m - 1 <= log2 t`` for a positive normal ``t = 2^e m``, 1 <= m < 2; too low by at most 0.0861.
+
+    That is the bit pattern of t as an integer, times 2^-52, minus the bias of the exponent.
+    """
     return np.float64(np.float64(t).view(np.int64)) * _LAST_BIT - _BIAS
 
 
@@ -79,6 +88,15 @@ def least_log2(t: float) -> float:
 def f(t: float) -> float:
     """``t log2 t``, exactly 0 at 0, and at negative t, which rounding may leave where a mass is taken out."""
     return max(t, 0.0) * fast_log2(max(t, SMALLEST))
+
+
+@inlined
+def sum_f(t: Floats, size: int) -> float:
+    """Sum of f over the first ``size`` entries."""
+    total = 0.0
+    for j in range(size):
+        total += f(t[j])
+    return total
 
 
 @inlined
@@ -95,7 +113,7 @@ def _rough_log2(t: Any) -> Any:
 
 @inlined
 def rough_f(t: Any) -> Any:
-    """``f`` in float32, for t >= 0."""
+    """``f`` in float32, for t >= 0 in float32."""
     return np.float32(t * _rough_log2(max(t, _ROUGH_NORMAL)))
 
 

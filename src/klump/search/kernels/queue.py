@@ -1,4 +1,8 @@
-"""Which states to visit again: those whose prices changed since their last visit by more than B did."""
+"""The queue of a sparse search: marks of states whose prices changed otherwise than through B and nu.
+
+When x moves, these are its successors, its predecessors and, where A has a weight, the successors of its predecessors,
+because ``A[i, :]`` changed for every predecessor i.
+"""
 
 from __future__ import annotations
 
@@ -7,17 +11,18 @@ import numpy as np
 from klump.compilation import inlined, kernel
 from klump.search.kernels.tables import SparseProblem, Waiting
 
-# Marks of a state: a neighbour moved; its row of A changed.
+# Mark of a state that is enqueued.
 WAITS = np.uint8(1)
+# Mark of a state that is enqueued and whose row of A changed.
 ROW_CHANGED = np.uint8(2)
 
 
 @inlined
 def enqueue(problem: SparseProblem, x: int, waiting: Waiting) -> None:
-    """Mark the successors of state x, which moved, and its predecessors, whose rows of A changed."""
+    """Mark the neighbours of state x, which moved: its successors, and its predecessors, whose rows of A changed."""
     for p in range(problem.out_indptr[x], problem.out_indptr[x + 1]):
-        y = problem.out_indices[p]
-        waiting[y] = max(waiting[y], WAITS)
+        j = problem.out_indices[p]
+        waiting[j] = max(waiting[j], WAITS)
     for p in range(problem.indptr[x], problem.indptr[x + 1]):
         waiting[problem.indices[p]] = ROW_CHANGED
 
@@ -27,9 +32,9 @@ def enqueue_siblings(
     problem: SparseProblem,  # in
     waiting: Waiting,  # in, out: (n,)
 ) -> None:
-    """Where A has a weight, mark the successors of every state whose row of A changed, once per row."""
+    """Mark the successors of every state whose row of A changed; to be called once per sweep if A has a weight."""
     for i in range(waiting.size):
         if waiting[i] == ROW_CHANGED:
             for p in range(problem.out_indptr[i], problem.out_indptr[i + 1]):
-                y = problem.out_indices[p]
-                waiting[y] = max(waiting[y], WAITS)
+                j = problem.out_indices[p]
+                waiting[j] = max(waiting[j], WAITS)

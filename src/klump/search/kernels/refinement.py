@@ -1,8 +1,8 @@
-"""Partition refinement: split blocks of states until all states of a block lead alike to every block.
+"""Partition refinement: split blocks until, for every block C, P(x, C) is the same for all states x of a block.
 
-A block that was split becomes a splitter: every state that leads to it gets as weight the probability of doing so,
-and each block is cut where the weights of its members differ. Only the smaller parts of a block need be splitters, as
-the weight into the largest follows from the weight into the whole. So a transition is looked at log2(n) times at most.
+C is the splitter: the weight of state x is ``P(x, C) = sum of P[x, y] over y in C``, and every block is cut where the
+weights of its members differ. Of the parts of a block all but the largest become splitters, because the weight into the
+largest is that into the whole block minus those into the others. So a transition is visited at most log2(n) times.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ from klump.compilation import kernel
 from klump.search.kernels.blocks import BLOCKS, WAITING, Partition, Scratch, Transitions
 from klump.search.kernels.tables import Floats, Shorts
 
-# The same sum must come out the same wherever it is taken, so sums keep the order they are written in.
+# Sums are added in the order of the source code: equal rows must have equal weights, to the last bit.
 _ordered_kernel = kernel(fastmath=False)
-# What rounding makes of equal sums differs by less.
+# Largest rounding error of a weight, which is a sum of probabilities: 450 units in the last place of 1.
 _ROUNDING = 1e-13
 
 
 @_ordered_kernel
 def _mark(partition: Partition, x: int) -> None:
-    """Bring a state to the front of its block."""
+    """Swap a state with the first unmarked member of its block, and mark it."""
     elements, place = partition.elements, partition.place
     b = partition.block[x]
     here, there = place[x], partition.first[b] + partition.marked[b]
@@ -34,13 +34,13 @@ def _mark(partition: Partition, x: int) -> None:
 @_ordered_kernel
 def _find_cuts(
     values: Floats,  # in: weights, ascending
-    tolerance: float,
-    cuts: Shorts,  # out: where in values a new part begins
+    tolerance: float,  # in: largest difference of two weights in a part
+    cuts: Shorts,  # out: first index of each part but the first
 ) -> int:
-    """Cut weights into parts that are no wider than the tolerance; returns the number of cuts.
+    """Cut ascending weights greedily into parts no wider than the tolerance; returns the number of cuts.
 
-    A part is filled until the next weight is too far from its least. If that cut would fall between weights that
-    differ by rounding alone, it is made in front of them all.
+    A part ends before the first weight that exceeds its least one by more than the tolerance. A cut between weights
+    that differ by rounding alone is moved in front of all of them.
     """
     rounding = min(_ROUNDING, tolerance)
     count = 0
@@ -61,9 +61,10 @@ def _find_cuts(
 
 @_ordered_kernel
 def _sort_marked(partition: Partition, work: Scratch, b: int, zero: bool) -> Floats:
-    """Order the marked members of a block, heaviest first; returns the weights that occur, ascending.
+    """Sort the marked members of a block by descending weight; returns the weights in ascending order.
 
-    So those with next to no weight stand beside the members that are not marked, which have weight zero.
+    ``zero``: whether the block has unmarked members, which follow the marked ones and have weight 0; the returned
+    weights then begin with one 0 for all of them.
     """
     first, marked = partition.first[b], partition.marked[b]
     members = partition.elements[first : first + marked].copy()
@@ -79,9 +80,9 @@ def _sort_marked(partition: Partition, work: Scratch, b: int, zero: bool) -> Flo
 
 @_ordered_kernel
 def _split(partition: Partition, work: Scratch, b: int, tolerance: float) -> None:
-    """Cut a block by the weights of its marked members; the others have weight zero. Unmarks all.
+    """Split a block by the weights of its marked members, unmarked ones having weight 0, and unmark all.
 
-    The largest part keeps the number of the block, and with it its place in the queue, if it had one; all others wait.
+    The largest part keeps the number of the block, and its place in the queue if it has one; the others are enqueued.
     """
     elements = partition.elements
     first, end = partition.first[b], partition.end[b]
@@ -121,7 +122,7 @@ def _split(partition: Partition, work: Scratch, b: int, tolerance: float) -> Non
 
 @_ordered_kernel
 def refine(transitions: Transitions, partition: Partition, work: Scratch, tolerance: float) -> int:
-    """Split blocks until no splitter waits; returns how many transitions were looked at."""
+    """Split blocks until the queue of splitters is empty; returns the number of transitions visited."""
     indptr, indices, data = transitions.indptr, transitions.indices, transitions.data
     weight = work.weight
     visits = 0
@@ -158,10 +159,10 @@ def refine(transitions: Transitions, partition: Partition, work: Scratch, tolera
 def find_spreads(
     transitions: Transitions,
     partition: Partition,
-    target: Shorts,  # out: (k,) the block to which the members of a block lead most differently
-    spread: Floats,  # out: (k,) largest less smallest probability of leading there
+    target: Shorts,  # out: (k,) block C with the largest spread of P(x, C) over the members x of each block
+    spread: Floats,  # out: (k,) that spread, max P(x, C) - min P(x, C)
 ) -> None:
-    """Find how far the states of each block are from leading alike to every block."""
+    """Find the largest spread of the weights of each block: 0 for all blocks of a lumpable partition."""
     indptr, indices, data = transitions.out_indptr, transitions.out_indices, transitions.out_data
     k = target.size
     weight, least, most = np.zeros(k), np.zeros(k), np.zeros(k)
@@ -192,9 +193,9 @@ def find_spreads(
         spread[b] = 0.0
         for j in range(n_seen):
             other = seen[j]
-            # A member that does not lead there at all does so with probability zero.
-            everyone = count[other] == partition.end[b] - partition.first[b]
-            width = most[other] - (least[other] if everyone else 0.0)
+            # The weight is 0 for members without a transition to the block.
+            reached_by_all = count[other] == partition.end[b] - partition.first[b]
+            width = most[other] - (least[other] if reached_by_all else 0.0)
             if width > spread[b]:
                 target[b], spread[b] = other, width
             count[other] = 0
@@ -205,12 +206,12 @@ def separate(
     transitions: Transitions,
     partition: Partition,
     work: Scratch,
-    tolerance: float,
-    labels: Shorts,  # in: (n,) the blocks when the spreads were found
-    target: Shorts,  # in: (k,)
+    tolerance: float,  # in: largest spread of a block that is left whole
+    labels: Shorts,  # in: (n,) block of each state when the spreads were computed
+    target: Shorts,  # in: (k,) see find_spreads
     spread: Floats,  # in: (k,)
 ) -> None:
-    """Split every block that is spread too widely, by the weights of its members into its target."""
+    """Split every block whose spread exceeds the tolerance, by the weights of its members into its target."""
     indptr, indices, data = transitions.out_indptr, transitions.out_indices, transitions.out_data
     for b in range(target.size):
         if spread[b] <= tolerance:

@@ -16,22 +16,24 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Shorts = NDArray[np.int32]
-# As indices, unsigned numbers are not checked for wraparound.
+# Indices of an unsigned type are not checked for wraparound by numba.
 Unsigned = NDArray[np.uint32]
 Singles = NDArray[np.float32]
 Labels = NDArray[np.int32]
 Waiting = NDArray[np.uint8]
 Group = int | np.int64
 
-# Entries per block of a list, and the logarithm of it.
+# Entries per block of a list: four of 16 bytes fill a cache line.
 LANES = 4
+# log2(LANES): entry p of the lists is lane ``p & (LANES - 1)`` of block ``p >> LANE_BITS``.
 LANE_BITS = 2
 # A block of a list: one cache line of 64 bytes.
 BLOCK = np.dtype(
     [("mass", np.float64, LANES), ("group", np.int32, LANES), ("count", np.int32, LANES)], align=True
 )
-# Directions of the links of a state: from the state to a group, and from a group to the state.
+# Direction of the links of a state: from the state to a group.
 OUT = 0
+# Direction of the links of a state: from a group to the state.
 IN = 1
 
 
@@ -107,8 +109,8 @@ class Flow(NamedTuple):
 
     mass: Floats  # (2 k + 1, width)
     log: Floats  # (2 k + 1, width) log2(mass), any value where the mass is zero
-    rough_log: Singles  # (2 k + 1, width) upper bound of it in float32
-    most: Floats  # (2 k + 1,) upper bound of the mass in each row, the diagonal left out of all rows but its own
+    rough_log: Singles  # (2 k + 1, width) upper bound of log in float32
+    most: Floats  # (2 k + 1,) upper bound of the mass in each row; B[y, y] counts in row 2 k only
     counts: Ints  # (k, k) transitions from y to z
 
 
@@ -121,7 +123,7 @@ class Table(NamedTuple):
     nu_f: Floats  # (width,) f(nu)
     nu_log: Floats  # (width,) log2(nu)
     inverse_nu: Floats  # (width,) 1 / nu
-    lightest: Floats  # (1,) lower bound of nu
+    lightest: Floats  # (1,) lower bound of nu over all groups
     a: Any  # DenseA, ListsA or NoA
     b: Flow
     waiting: Waiting  # (n,) marks of the queue
@@ -131,12 +133,10 @@ class Work(NamedTuple):
     """Scratch space of one visit; ``mass`` and ``counts`` are zero between visits."""
 
     bound: Floats  # (width,) lower bounds of the change of the cost when the state moves to each group
-    leave: Floats  # (1,) exact change when it leaves its group; NaN until it is needed
-    gain_a: (
-        Floats  # (width,) bounds of the change of sum f(A) when the state joins each group, up to a constant
-    )
-    gain_b: Floats  # (width,) upper bounds of the change of sum f(B) when the state joins each group
-    rough: Singles  # (2, width) sums in float32, of which A takes two
+    leave: Floats  # (1,) exact change of the cost when it leaves its group; NaN until computed
+    gain_a: Floats  # (width,) bounds of the change of sum f(A) on joining each group, up to a constant
+    gain_b: Floats  # (width,) upper bounds of the change of sum f(B) on joining each group
+    rough: Singles  # (2, width) float32 accumulators per group: two for lists, the first one for B
     mass: Floats  # (2, k) mass of the links with each group, OUT and IN
     counts: Ints  # (2, k) transitions of the links
     groups: Unsigned  # (2, k + 1) groups with a link
@@ -148,19 +148,19 @@ class Work(NamedTuple):
 
 
 class Groups(NamedTuple):
-    """Groups that are being merged, those that remain in front, in no order. All arrays are overwritten."""
+    """Groups that are being merged: those that remain have indices 0 to ``alive[0] - 1``, in no order."""
 
     into: Floats  # (m, n) A transposed, one row per group; (m, 0) if its weight is zero
     flow: Floats  # (m, m) B; (0, 0) if its weight is zero
     back: Floats  # (m, m) B transposed
-    rough_into: Singles  # the same in float32
-    rough_flow: Singles
-    rough_back: Singles
+    rough_into: Singles  # into in float32
+    rough_flow: Singles  # flow in float32
+    rough_back: Singles  # back in float32
     nu: Floats  # (m,)
     bound: Singles  # (m, m) lower bound of the price of each pair a < b
-    least: Singles  # (m,) lower bound of each row of bounds
-    sums: Floats  # (3, m) sums of f over the rows of into, flow and back
+    least: Singles  # (m,) lower bound of bound[a, a + 1:]
+    sums: Floats  # (3, m) sum of f over each row of into, flow and back
     work: Singles  # (6, m) scratch space
     shared: Floats  # (m,) scratch space
-    name: Ints  # (m,) number of each group
+    name: Ints  # (m,) number of each group in the merge tree
     alive: Ints  # (1,) number of groups that remain

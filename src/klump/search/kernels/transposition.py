@@ -1,7 +1,7 @@
-"""The transitions of a chain laid out for a search: in another order, and by columns.
+"""Permutation and transposition of compressed sparse matrices.
 
-Arrays may lie in files larger than memory, so each is gone through from front to back, or written to in a few places
-that move on.
+Arrays may be memory-mapped files larger than memory, so each is read sequentially, or written at few cursors that move
+forward.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from klump.compilation import kernel
 from klump.search.kernels.prefetch import prefetch
 from klump.search.kernels.tables import Floats, Ints, Shorts
 
-# How many transitions in advance is asked for what lies far away.
-_AHEAD = 16
+# Prefetch distance, in transitions.
+_DISTANCE = 16
 
 Index = NDArray[Any]  # int32, or int64 in chains of more than 2**31 transitions
 
@@ -27,9 +27,9 @@ def count_in_rows(
     data: Floats,  # in
     weight: Floats,  # in: (n,) factor of each row
     place: Shorts,  # in: (n,) new number of each state
-    counts: Ints,  # out: (n,) entries other than 0 of each row in its new place
+    counts: Ints,  # out: (n,) non-zero entries of each row, by the new number of the row
 ) -> None:
-    """Count what is left of each row once it is multiplied by its factor."""
+    """Count the entries of each row whose product with the factor of the row is not 0."""
     for i in range(place.size):
         count = 0
         for p in range(indptr[i], indptr[i + 1]):
@@ -48,11 +48,11 @@ def put_rows(
     out_indices: Shorts,  # out
     out_mass: Floats,  # out
 ) -> None:
-    """Multiply each row by its factor and put what is left where it belongs, with new numbers."""
+    """Multiply each row by its factor and write its non-zero entries in the order of the new numbers."""
     for i in range(place.size):
         q = out_indptr[place[i]]
         for p in range(indptr[i], indptr[i + 1]):
-            prefetch(place, np.uint64(indices[min(p + _AHEAD, indices.size - 1)]))
+            prefetch(place, np.uint64(indices[min(p + _DISTANCE, indices.size - 1)]))
             mass = data[p] * weight[i]
             if mass != 0.0:
                 out_indices[q] = place[indices[p]]
@@ -75,22 +75,22 @@ def transpose(
     indptr: Ints,  # in
     indices: Shorts,  # in
     mass: Floats,  # in
-    heads: Ints,  # in, out: (n,) the next free place of each column
+    cursors: Ints,  # in, out: (n,) write cursor of each column
     row: Shorts,  # out: (m,)
     value: Floats,  # out: (m,)
     loops: Floats,  # in, out: (n,) the diagonal
 ) -> None:
-    """Put the entries of all rows in their columns, in which rows are in order."""
+    """Transpose from CSR to CSC format; row numbers increase within each column."""
     last = indices.size - 1
     for i in range(indptr.size - 1):
         for p in range(indptr[i], indptr[i + 1]):
-            prefetch(heads, np.uint64(indices[min(p + 2 * _AHEAD, last)]))
-            soon = np.uint64(heads[indices[min(p + _AHEAD, last)]])
-            prefetch(row, soon)
-            prefetch(value, soon)
+            prefetch(cursors, np.uint64(indices[min(p + 2 * _DISTANCE, last)]))
+            ahead = np.uint64(cursors[indices[min(p + _DISTANCE, last)]])
+            prefetch(row, ahead)
+            prefetch(value, ahead)
             to = indices[p]
-            q = heads[to]
-            heads[to] = q + 1
+            q = cursors[to]
+            cursors[to] = q + 1
             row[q] = i
             value[q] = mass[p]
             if to == i:
@@ -98,23 +98,23 @@ def transpose(
 
 
 @kernel(allocates=False)
-def deal_out(
+def distribute(
     indptr: Ints,  # in
     indices: Shorts,  # in
     mass: Floats,  # in
-    bucket: Shorts,  # in: (n,) where the entries of each column go
-    heads: Ints,  # in, out: the next free place of each bucket
+    bucket: Shorts,  # in: (n,) bucket of each column
+    cursors: Ints,  # in, out: write cursor of each bucket
     column: Shorts,  # out: (m,)
     row: Shorts,  # out: (m,)
     value: Floats,  # out: (m,)
     loops: Floats,  # in, out: (n,) the diagonal
 ) -> None:
-    """Deal the entries of all rows out to buckets of columns, in which they keep their order."""
+    """First pass of a stable bucket sort by column: distribute all entries to buckets of adjacent columns."""
     for i in range(indptr.size - 1):
         for p in range(indptr[i], indptr[i + 1]):
             to = indices[p]
-            q = heads[bucket[to]]
-            heads[bucket[to]] = q + 1
+            q = cursors[bucket[to]]
+            cursors[bucket[to]] = q + 1
             column[q] = to
             row[q] = i
             value[q] = mass[p]
@@ -124,16 +124,16 @@ def deal_out(
 
 @kernel(allocates=False)
 def sort_bucket(
-    column: Shorts,  # in: entries of some columns
+    column: Shorts,  # in: column of each entry of the bucket
     row: Shorts,  # in
     value: Floats,  # in
-    heads: Ints,  # in, out: (n,) the next free place of each column
+    cursors: Ints,  # in, out: (n,) write cursor of each column
     out_row: Shorts,  # out: (m,)
     out_value: Floats,  # out: (m,)
 ) -> None:
-    """Put each entry in its column, in which they keep their order."""
+    """Second pass of a stable bucket sort by column: write the entries of one bucket to their columns."""
     for p in range(column.size):
-        q = heads[column[p]]
-        heads[column[p]] = q + 1
+        q = cursors[column[p]]
+        cursors[column[p]] = q + 1
         out_row[q] = row[p]
         out_value[q] = value[p]
