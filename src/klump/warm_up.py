@@ -73,8 +73,8 @@ def warm_up(progress: Progress | None = None) -> WarmUp:
     sizes = [file.stat().st_size for file in folder.iterdir()] if folder.is_dir() else []
     if not sizes:
         raise KlumpError(
-            f"no compiled kernels could be kept in {folder}; set NUMBA_CACHE_DIR to a folder of your own, "
-            "and unset NUMBA_DISABLE_JIT"
+            f"no compiled kernels could be kept in {folder}",
+            remedy="set NUMBA_CACHE_DIR to a folder of your own, and unset NUMBA_DISABLE_JIT",
         )
     return WarmUp(folder, len(sizes), sum(sizes), len(seconds), sum(seconds))
 

@@ -380,13 +380,14 @@ def _verify(mu: Floats, matrix: Matrix) -> Floats:
     remedy = "pass stationary_distribution= if it is known, or merge the most strongly connected states"
     if not np.isfinite(mu).all():
         raise ConvergenceError(
-            f"the stationary distribution of {len(mu)} states did not converge: the chain mixes too slowly; "
-            + remedy
+            f"the stationary distribution of {len(mu)} states did not converge: the chain mixes too slowly",
+            remedy=remedy,
         )
     residual = float(np.abs(mu @ matrix - mu).sum())
     if residual > _MAX_RESIDUAL or (mu < 0.0).any():
         raise ConvergenceError(
             f"the stationary distribution of {len(mu)} states is not accurate (mu P differs from mu by "
-            f"{residual:.3g}); {remedy}"
+            f"{residual:.3g})",
+            remedy=remedy,
         )
     return mu
