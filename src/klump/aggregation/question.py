@@ -21,6 +21,7 @@ from klump.arguments import (
     Progress,
     check_beta,
     check_betas,
+    check_choice,
     check_count,
     check_gamma,
     check_groups,
@@ -29,6 +30,7 @@ from klump.arguments import (
     check_progress,
     check_seed,
     check_step,
+    check_time_limit,
 )
 from klump.chain import ChainLike, MarkovChain, as_chain
 from klump.chain.wording import format_count
@@ -36,8 +38,10 @@ from klump.compilation import need
 from klump.errors import UNSET, InvalidArgumentError, Setting
 from klump.parallel import one_thread
 from klump.search.annealing import annealing_path, schedule
+from klump.search.deadline import Deadline, TimeLimitReached, run_until
+from klump.search.descent import descend_once
 from klump.search.method import Found, Labels, Task
-from klump.search.registry import METHODS, names_of
+from klump.search.registry import DEFAULT_EFFORT, EFFORT_NAMES, METHODS, names_of
 
 # Default tolerance of method="exact": largest difference between probabilities that count as equal.
 TOLERANCE = 1e-10
@@ -59,6 +63,8 @@ def aggregate(
     max_sweeps: int = 100,
     allow_empty: bool = False,
     tolerance: float | None = None,
+    effort: str = DEFAULT_EFFORT,
+    time_limit: float | None = None,
     progress: Progress | None = None,
 ) -> Aggregation:
     """Aggregate a chain to exactly ``n_states`` groups.
@@ -104,6 +110,15 @@ def aggregate(
     tolerance
         Largest difference between transition probabilities to a group that ``"exact"`` takes as equal; 1e-10 if left
         out, at least 1e-11. Only for ``"exact"``.
+    effort
+        ``"quick"``, ``"balanced"`` or ``"thorough"``: how long ``"auto"`` searches. An effort is a number of steps, so
+        that the same seed gives the same answer on any machine. Only for ``"auto"``; other methods have ``n_init``.
+    time_limit
+        Seconds after which the search ends with the best answer so far, marked ``interrupted`` and with the limit in
+        ``interrupted_after``; what is found by then depends on the machine. The clock is read between sweeps and
+        between starts, and the time that kernels take to compile counts. A search does not end without an answer: it
+        completes its first start, which for most methods is one descent from random labels, and methods that have no
+        answer before their end are replaced by such a descent. Not for ``"exact"``.
     progress
         Called with ``(done, total, best_cost)``: the number of finished and of planned steps, and the lowest cost so
         far in bits, NaN while there is none. On the largest chains ``total`` may grow during the search, and the last
@@ -112,7 +127,7 @@ def aggregate(
     Returns
     -------
     Aggregation
-        On Ctrl-C the best one found before, marked ``interrupted``.
+        On Ctrl-C or after the time limit the best one found before, marked ``interrupted``.
 
     Notes
     -----
@@ -161,16 +176,33 @@ def aggregate(
             remedy=f"leave it out, or choose {', '.join(names_of(lambda method: method.takes_tolerance))}",
         )
     options = Options(
-        n_init, random_state, n_jobs, initial, step, max_sweeps, allow_empty, progress, tolerance, gamma, seed
+        n_init,
+        random_state,
+        n_jobs,
+        initial,
+        step,
+        max_sweeps,
+        allow_empty,
+        progress,
+        tolerance,
+        gamma,
+        seed,
+        effort,
+        time_limit,
     )
     task = options.task(chain, n_states, check_beta(beta), method)
     return build_answer(task, run_method(task, method), method)
 
 
 def run_method(task: Task, method: str) -> Found:
-    """Run a method on a task, with BLAS on one thread."""
+    """Run a method on a task, with BLAS on one thread, until the deadline of the task."""
     with one_thread(), need(f"{method}, {'sparse' if task.chain.is_sparse else 'dense'}"):
-        return METHODS[method].run(task)
+        try:
+            with run_until(task.deadline):
+                return METHODS[method].run(task)
+        except TimeLimitReached as reason:
+            # The method has no answer before its end.
+            return descend_once(task).interrupt(reason)
 
 
 def build_answer(task: Task, found: Found, method: str) -> Aggregation:
@@ -200,6 +232,7 @@ def beta_path(
     step: float = 0.1,
     max_sweeps: int = 100,
     allow_empty: bool = False,
+    time_limit: float | None = None,
     progress: Progress | None = None,
 ) -> AggregationPath:
     """Anneal once (Algorithm 2) and keep the aggregation at each beta.
@@ -208,7 +241,8 @@ def beta_path(
     Algorithm 2: 1, 1 - ``step``, 1 - 2 ``step``, ..., 0. Between betas that are given the run also stops at these. If
     all betas are among them, each answer is the one that ``method="annealing"`` finds for that beta. Groups keep their
     numbers along the path; with ``allow_empty``, groups that become empty have the highest ones. The best cost that
-    ``progress`` gets is the one at the smallest beta, NaN before the last step.
+    ``progress`` gets is the one at the smallest beta, NaN before the last step. The time limit ends the restarts at
+    beta = 1; the best of them is still annealed.
 
     Examples
     --------
@@ -230,9 +264,11 @@ def beta_path(
         progress,
         gamma=gamma,
         seed=seed,
+        time_limit=time_limit,
     )
     task = options.task(chain, n_states, wanted[-1], "annealing")
-    with one_thread(), need(f"annealing, {'sparse' if chain.is_sparse else 'dense'}"):
+    engine = need(f"annealing, {'sparse' if chain.is_sparse else 'dense'}")
+    with one_thread(), engine, run_until(task.deadline):
         path = annealing_path(task, wanted)
     rank = rank_by_mass(chain, _found_mapping(task, path[0]))
     numbered = number_along_path([found.labels for found in path], rank)
@@ -259,9 +295,11 @@ class Options:
     tolerance: Any = TOLERANCE
     gamma: Any = 0.0
     seed: Any = UNSET
+    effort: Any = DEFAULT_EFFORT
+    time_limit: Any = None
 
     def task(self, chain: MarkovChain, n_states: Any, beta: float, method: str) -> Task:
-        """Validate the options and build a task."""
+        """Validate the options and build a task, whose time starts now."""
         n_groups = _check_n_states(n_states, chain, method)
         gamma = check_gamma(self.gamma)
         if gamma > 0.0 and not METHODS[method].by_cost:
@@ -271,6 +309,7 @@ class Options:
                 value=self.gamma,
                 remedy=f"leave it out, or choose one of {', '.join(names_of(lambda method: method.by_cost))}",
             )
+        time_limit = _check_time_limit(self.time_limit, method)
         return Task(
             chain,
             n_groups,
@@ -284,7 +323,9 @@ class Options:
             allow_empty=self.allow_empty,
             tolerance=check_number("tolerance", self.tolerance, most=1.0),
             gamma=gamma,
+            effort=_check_effort(self.effort, method),
             progress=check_progress(self.progress),
+            deadline=None if time_limit is None else Deadline(time_limit),
         )
 
 
@@ -308,6 +349,8 @@ def _build_aggregation(task: Task, found: Found, method: str, beta: float, mappi
         record=found.record,
         gamma=task.gamma,
         n_asked=task.n_groups if task.allow_empty else None,
+        effort=task.effort if METHODS[method].takes_effort else None,
+        interrupted_after=found.interrupted_after,
     )
 
 
@@ -320,11 +363,31 @@ def versions() -> tuple[tuple[str, str], ...]:
 
 def check_method(method: Any) -> str:
     """Return the name of a registered method."""
-    if not isinstance(method, str) or method not in METHODS:
+    return check_choice("method", method, METHODS)
+
+
+def _check_effort(effort: Any, method: str) -> str:
+    checked = check_choice("effort", effort, EFFORT_NAMES)
+    if checked != DEFAULT_EFFORT and not METHODS[method].takes_effort:
         raise InvalidArgumentError(
-            "is not known", argument="method", value=method, remedy=f"choose one of {', '.join(METHODS)}"
+            ("is not for ", Setting("method", method)),
+            argument="effort",
+            value=effort,
+            remedy=("leave it out, and set the number of restarts with ", Setting("n_init")),
         )
-    return method
+    return checked
+
+
+def _check_time_limit(time_limit: Any, method: str) -> float | None:
+    checked = check_time_limit(time_limit)
+    if checked is not None and METHODS[method].lumps:
+        raise InvalidArgumentError(
+            ("is not for ", Setting("method", method), ", which has no answer before its end"),
+            argument="time_limit",
+            value=time_limit,
+            remedy="leave it out",
+        )
+    return checked
 
 
 def _check_n_states(n_states: Any, chain: MarkovChain, method: str) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import textwrap
 from typing import TYPE_CHECKING
 
+from klump.aggregation.notes import format_interruption
 from klump.chain.wording import format_count, format_number, format_percent, format_seconds
 
 if TYPE_CHECKING:
@@ -107,7 +108,7 @@ def footnotes(compared: Comparison, width: int = WIDTH) -> list[str]:
     if compared.not_installed:
         texts.append(f"not installed: {', '.join(compared.not_installed)}; pip install 'klump[compare]'")
     if compared.not_run:
-        texts.append(f"interrupted before: {', '.join(compared.not_run)}")
+        texts.append(f"{format_interruption(compared)} before: {', '.join(compared.not_run)}")
     wrapped = (textwrap.wrap(text, width, subsequent_indent="  ", break_on_hyphens=False) for text in texts)
     return [line for part in wrapped for line in part]
 
