@@ -165,7 +165,8 @@ class AggregationGrid:
             )
         if (n_states, beta) not in self._found:
             raise InvalidArgumentError(
-                f"n_states={n_states}, beta={beta:g} was not run before the interruption",
+                f"n_states={n_states}, beta={beta:g} was not run before "
+                + ("Ctrl-C" if self.interrupted_after is None else "the end of the time limit"),
                 remedy="run the grid again, or aggregate",
             )
         return self._found[n_states, beta]

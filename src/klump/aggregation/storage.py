@@ -5,8 +5,8 @@ A file is an uncompressed ``.npz``, a zip archive of NumPy arrays. Its entries:
 ``metadata``
     JSON text: the format and its schema version, the names of the states, the changes applied to the chain, and per
     aggregation its beta, gamma, method, effort, seed, trace, number of groups and interruption; for a grid also the
-    numbers of groups and the betas that it spans, and the time limit that interrupted it. Tuples are lists; bytes are ``{"bytes": hex}``, and NaN and infinities, which JSON lacks,
-    are ``{"float": "nan"}``.
+    numbers of groups and the betas that it spans, and the time limit that interrupted it. Tuples are lists; bytes are
+    ``{"bytes": hex}``, and NaN and infinities, which JSON lacks, are ``{"float": "nan"}``.
 ``transition_matrix``, or ``data``, ``indices``, ``indptr``, ``shape``, ``format`` and ``_is_array``
     The matrix of a dense chain, or that of a sparse one as :func:`scipy.sparse.load_npz` reads it.
 ``stationary_distribution``, ``original_index``

@@ -141,6 +141,7 @@ def _lines(source: ChainInput, grid: AggregationGrid) -> list[str]:
     from klump.cli import tables
 
     first = grid.aggregations[0]
+    method = first.method + tables.effort_suffix(first.effort)
     rows = [
         (
             str(agg.n_states),
@@ -155,7 +156,7 @@ def _lines(source: ChainInput, grid: AggregationGrid) -> list[str]:
     return tables.blocks(
         [
             *tables.heading(source.path, grid.original),
-            f"method {first.method}{tables.effort_suffix(first.effort)}, seed {first.random_state}{tables.gamma_suffix(grid.gamma)}; costs in bits",
+            f"method {method}, seed {first.random_state}{tables.gamma_suffix(grid.gamma)}; costs in bits",
         ],
         tables.table(("groups", "beta", "cost", "kept", "epsilon"), rows),
         [interrupted] * grid.interrupted,

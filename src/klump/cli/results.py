@@ -59,7 +59,8 @@ def deliver(
 ) -> None:
     """Print lines, or the JSON document if there are none; save the result; exit with 130 if Ctrl-C interrupted it.
 
-    The user set the time limit, so that an interruption by it is no failure: the exit status is 0. Lines state an interruption themselves; a JSON document has the key ``interrupted``, and standard error a message.
+    An interruption by the time limit is no failure, as the user asked for it: the exit status is 0. Lines state an
+    interruption themselves; a JSON document has the key ``interrupted``, and standard error a message.
 
     Parameters
     ----------

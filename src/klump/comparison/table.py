@@ -20,7 +20,7 @@ _OPTIONAL = ("bottl.", "generat.", "predict.", "lumpab.", "epsilon", "seconds")
 # Footnotes: the mark behind a method's name, and its text.
 _FOOTNOTES = {
     "*": "soft map: states may belong to several groups, so its cost can be below that of every partition; no epsilon",
-    "!": "interrupted: the best found until then",
+    "!": "{interruption}: the best found until then",
 }
 
 
@@ -96,7 +96,12 @@ def _format_rows(rows: list[Row], name_width: int, width: int) -> list[str]:
 def footnotes(compared: Comparison, width: int = WIDTH) -> list[str]:
     """Return the text of the marks, the notes on the best row, and packages used, not installed or not run."""
     marks = {mark for row in compared for mark in _mark(row)}
-    texts = [f"{mark} {text}" for mark, text in _FOOTNOTES.items() if mark in marks]
+    interruption = format_interruption(compared)
+    texts = [
+        f"{mark} {text.format(interruption=interruption)}"
+        for mark, text in _FOOTNOTES.items()
+        if mark in marks
+    ]
     best = None if compared.best is None else compared.best.aggregation
     if best is not None:
         # The heading states what was applied to the chain, the mark ! that the method was interrupted.
