@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from klump.aggregation.aggregation import Aggregation
 from klump.aggregation.many import check_method_with_number, run_on_one_worker
 from klump.aggregation.notes import format_interruption
-from klump.aggregation.question import Options, build_answer
+from klump.aggregation.options import Options
+from klump.aggregation.question import build_answer
 from klump.arguments import DEFAULT_SEED, Progress, check_beta, check_betas, check_groups, check_progress
 from klump.chain import ChainLike, MarkovChain, as_chain
 from klump.chain.wording import format_count

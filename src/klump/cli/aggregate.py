@@ -48,7 +48,7 @@ def _check_tolerance(tolerance: float | None, method: str) -> float | None:
                 f"--tolerance does not apply to --method {method}, only to --method {methods}"
             )
         return None
-    from klump.aggregation.question import TOLERANCE
+    from klump.aggregation.options import TOLERANCE
 
     return TOLERANCE if tolerance is None else tolerance
 

@@ -19,7 +19,8 @@ from klump import __version__
 from klump.aggregation import Aggregation
 from klump.aggregation.mapping import from_labels
 from klump.aggregation.numbering import rank_by_mass
-from klump.aggregation.question import Options, build_answer, run_method, versions
+from klump.aggregation.options import Options
+from klump.aggregation.question import build_answer, run_method, versions
 from klump.arguments import DEFAULT_SEED, Progress, check_beta, check_choice, check_progress
 from klump.chain import ChainLike, MarkovChain, as_chain
 from klump.comparison.comparison import Comparison, Row

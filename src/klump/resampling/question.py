@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from klump.aggregation import Aggregation, Costs
 from klump.aggregation.many import check_method_with_number, run_on_one_worker
 from klump.aggregation.mapping import Mapping, as_mapping
-from klump.aggregation.question import Options, build_answer, run_method
+from klump.aggregation.options import Options
+from klump.aggregation.question import build_answer, run_method
 from klump.arguments import DEFAULT_SEED, Progress, check_beta, check_count, check_progress, check_seed
 from klump.chain import MarkovChain
 from klump.errors import UNSET, InvalidArgumentError, Setting
