@@ -4,7 +4,17 @@ from __future__ import annotations
 
 import argparse
 
-from benchmarks import cliffs, contest, first_answer, lumping, many_machines, merging, settling, sweeps
+from benchmarks import (
+    cliffs,
+    contest,
+    efforts,
+    first_answer,
+    lumping,
+    many_machines,
+    merging,
+    settling,
+    sweeps,
+)
 from benchmarks.measure import write
 from benchmarks.peers import CONTESTANTS
 from benchmarks.workloads import WORKLOADS
@@ -16,8 +26,9 @@ BENCHMARKS = {
     "merging": merging.run,
     "many-machines": many_machines.run,
 }
-# These write their own files.
+# These print tables or write files of their own.
 WITH_OPTIONS = {
+    "efforts": lambda arguments: efforts.run(),
     "first-answer": lambda arguments: first_answer.run(),
     "cliffs": lambda arguments: cliffs.run(cliff_settings(arguments)),
     "peers": lambda arguments: contest.run(settings(arguments)),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import Any
 
 import numpy as np
@@ -67,6 +67,41 @@ def check_number(name: str, value: Any, least: float = 0.0, most: float = np.inf
         f"finite number, {least:g} or more" if most == np.inf else f"number between {least:g} and {most:g}"
     )
     raise InvalidArgumentError(f"must be a {limits}", argument=name, value=value)
+
+
+def check_choice(name: str, value: Any, choices: Collection[str]) -> str:
+    """Return one of several names.
+
+    >>> check_choice("effort", "high", ("quick", "thorough"))
+    Traceback (most recent call last):
+    ...
+    klump.errors.InvalidArgumentError: effort='high' is not known; choose one of quick, thorough
+    """
+    if not isinstance(value, str) or value not in choices:
+        raise InvalidArgumentError(
+            "is not known", argument=name, value=value, remedy=f"choose one of {', '.join(choices)}"
+        )
+    return value
+
+
+def check_time_limit(time_limit: Any) -> float | None:
+    """Return a time limit in seconds; None is no limit.
+
+    >>> check_time_limit(0)
+    Traceback (most recent call last):
+    ...
+    klump.errors.InvalidArgumentError: time_limit=0 must be a number of seconds above 0; leave it out for no limit
+    """
+    if time_limit is None:
+        return None
+    if not is_number(time_limit) or not 0.0 < time_limit < np.inf:
+        raise InvalidArgumentError(
+            "must be a number of seconds above 0",
+            argument="time_limit",
+            value=time_limit,
+            remedy="leave it out for no limit",
+        )
+    return float(time_limit)
 
 
 def check_beta(beta: Any) -> float:

@@ -15,6 +15,7 @@ from klump.arguments import DEFAULT_SEED, Progress, check_groups, is_integer
 from klump.chain import ChainLike, MarkovChain, as_chain
 from klump.chain.powers import MAX_DENSE_STATES, product
 from klump.errors import UNSET, InvalidArgumentError, Setting
+from klump.search.registry import DEFAULT_EFFORT
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -79,6 +80,8 @@ def cluster(
     random_state: Any = DEFAULT_SEED,
     n_jobs: int | None = None,
     seed: Any = UNSET,
+    effort: str = DEFAULT_EFFORT,
+    time_limit: float | None = None,
     progress: Progress | None = None,
 ) -> Aggregation:
     """Cluster points by aggregating a random walk between them.
@@ -103,7 +106,7 @@ def cluster(
     relaxation
         Power of the transition matrix: steps of the walk per step of the chain. More steps forget the point within a
         cluster, but not the cluster. ``"plateau"``: chosen by :func:`relaxation_curve`, for at most 5,000 points.
-    method, n_init, random_state, n_jobs, seed, progress
+    method, n_init, random_state, n_jobs, seed, effort, time_limit, progress
         As in :func:`aggregate`.
 
     Returns
@@ -134,6 +137,8 @@ def cluster(
         random_state,
         n_jobs,
         seed=seed,
+        effort=effort,
+        time_limit=time_limit,
         progress=progress,
     )
 

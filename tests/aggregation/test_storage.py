@@ -36,6 +36,8 @@ FACTS = {
     "random_state": 7,
     "trace": (0.5, 1 / 3, 0.1),
     "interrupted": True,
+    "interrupted_after": 2.5,
+    "effort": "thorough",
     "made_with": (("klump", "0.1.0"), ("numpy", "2.0")),
 }
 
@@ -302,6 +304,7 @@ def test_files_of_format_1_stay_readable(tmp_path):
     assert answer.trace == (0.25, 0.125)
     assert answer.made_with == (("klump", "0.1.0"),)
     assert answer.labels.tolist() == [0, 0, 1]
+    assert (answer.effort, answer.interrupted_after) == (None, None)
 
 
 def test_failed_write_leaves_the_old_file_and_nothing_else(tmp_path, monkeypatch):

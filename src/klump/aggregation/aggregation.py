@@ -74,7 +74,7 @@ class Aggregation:
     trace: tuple[float, ...] = field(default=(), repr=False)
     """Cost of the best start after each sweep of its last descent; never increases."""
     interrupted: bool = False
-    """Whether Ctrl-C stopped the search: the map is the best one found before."""
+    """Whether Ctrl-C or the time limit stopped the search: the map is the best one found before."""
     made_with: tuple[tuple[str, str], ...] = field(default=(), repr=False)
     """Versions of klump, numpy, scipy and numba."""
     record: Record | None = field(default=None, repr=False)
@@ -83,6 +83,10 @@ class Aggregation:
     """The weight of generated information in :attr:`cost`."""
     n_asked: int | None = None
     """The number of groups requested, if groups were allowed to become empty."""
+    effort: str | None = None
+    """The effort of ``"auto"``; None for other methods."""
+    interrupted_after: float | None = None
+    """The time limit in seconds, if that stopped the search; None if Ctrl-C did, or nothing."""
 
     @classmethod
     def from_labels(

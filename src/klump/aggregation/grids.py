@@ -13,12 +13,16 @@ from numpy.typing import NDArray
 
 from klump.aggregation.aggregation import Aggregation
 from klump.aggregation.many import check_method_with_number, run_on_one_worker
-from klump.aggregation.question import Options, build_answer
+from klump.aggregation.notes import format_interruption
+from klump.aggregation.options import Options
+from klump.aggregation.question import build_answer
 from klump.arguments import DEFAULT_SEED, Progress, check_beta, check_betas, check_groups, check_progress
 from klump.chain import ChainLike, MarkovChain, as_chain
 from klump.chain.wording import format_count
 from klump.errors import UNSET, InvalidArgumentError
+from klump.search.deadline import limit_of
 from klump.search.method import Found, Task
+from klump.search.registry import DEFAULT_EFFORT
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -60,7 +64,9 @@ class AggregationGrid:
     betas: tuple[float, ...]
     """The betas, in the order given."""
     aggregations: tuple[Aggregation, ...] = field(repr=False)
-    """The aggregations, by number of groups and then beta; after Ctrl-C only the first of them."""
+    """The aggregations, by number of groups and then beta; after an interruption only the first of them."""
+    interrupted_after: float | None = None
+    """The time limit in seconds, if that stopped the search; None if Ctrl-C did, or nothing."""
 
     @property
     def original(self) -> MarkovChain:
@@ -84,12 +90,12 @@ class AggregationGrid:
 
     @property
     def not_run(self) -> tuple[Cell, ...]:
-        """Cells, (number of groups, beta), that Ctrl-C prevented."""
+        """Cells, (number of groups, beta), that Ctrl-C or the time limit prevented."""
         return tuple(cell for cell in _cells(self.n_states, self.betas) if cell not in self._found)
 
     @property
     def interrupted(self) -> bool:
-        """Whether Ctrl-C stopped the search."""
+        """Whether Ctrl-C or the time limit stopped the search."""
         return bool(self.not_run) or any(answer.interrupted for answer in self)
 
     @cached_property
@@ -114,10 +120,12 @@ class AggregationGrid:
             "betas": list(self.betas),
             "gamma": self.gamma,
             "method": self.aggregations[0].method,
+            "effort": self.aggregations[0].effort,
             "seed": self.aggregations[0].random_state,
             "cells": [_cell_to_dict(answer) for answer in self],
             "not_run": [list(cell) for cell in self.not_run],
             "interrupted": self.interrupted,
+            "interrupted_after": self.interrupted_after,
         }
 
     def save(self, path: str | PathLike[str]) -> None:
@@ -158,7 +166,8 @@ class AggregationGrid:
             )
         if (n_states, beta) not in self._found:
             raise InvalidArgumentError(
-                f"n_states={n_states}, beta={beta:g} was not run before Ctrl-C",
+                f"n_states={n_states}, beta={beta:g} was not run before "
+                + ("Ctrl-C" if self.interrupted_after is None else "the end of the time limit"),
                 remedy="run the grid again, or aggregate",
             )
         return self._found[n_states, beta]
@@ -191,7 +200,7 @@ class AggregationGrid:
                 + ("    soft" if epsilon is None else f"{epsilon:8.6f}")
             )
         if self.interrupted:
-            lines.append(f"interrupted: {format_count(len(self.not_run), 'cell')} not run")
+            lines.append(f"{format_interruption(self)}: {format_count(len(self.not_run), 'cell')} not run")
         return "\n".join(lines)
 
 
@@ -208,6 +217,8 @@ def grid(
     gamma: float = 0.0,
     step: float = 0.1,
     max_sweeps: int = 100,
+    effort: str = DEFAULT_EFFORT,
+    time_limit: float | None = None,
     progress: Progress | None = None,
 ) -> AggregationGrid:
     """Aggregate a chain to several numbers of groups, at several betas.
@@ -224,8 +235,11 @@ def grid(
         The numbers of groups; 2 to 10 if left out, at most the number of states.
     betas
         The values of beta.
-    method, n_init, random_state, seed, gamma, step, max_sweeps
+    method, n_init, random_state, seed, gamma, step, max_sweeps, effort
         As in :func:`klump.aggregate`, for every cell.
+    time_limit
+        Seconds for all cells together. The cell that is being searched then gets the best answer so far, and the
+        others are not run; a cell on a worker process is completed.
     n_jobs
         Cells that are searched in parallel, as in joblib: threads unless ``joblib.parallel_config`` selects another
         backend. Each cell takes one worker. The answer does not depend on it.
@@ -236,7 +250,7 @@ def grid(
     Returns
     -------
     AggregationGrid
-        On Ctrl-C the finished cells, marked ``interrupted``.
+        On Ctrl-C or after the time limit the finished cells, marked ``interrupted``.
 
     Examples
     --------
@@ -251,18 +265,28 @@ def grid(
     wanted = tuple(dict.fromkeys(check_betas(betas)))
     numbers = _check_group_counts(n_states, chain.n_states)
     report = check_progress(progress)
-    options = Options(n_init, random_state, n_jobs, step=step, max_sweeps=max_sweeps, gamma=gamma, seed=seed)
+    options = Options(
+        n_init,
+        random_state,
+        n_jobs,
+        step=step,
+        max_sweeps=max_sweeps,
+        gamma=gamma,
+        seed=seed,
+        effort=effort,
+        time_limit=time_limit,
+    )
     task = options.task(chain, numbers[0], wanted[0], method)
     # Properties that every cell needs are computed once, and pickled with the chain.
     _ = chain.stationary_distribution, chain.redundancy_rate
     cells = _cells(numbers, wanted)
-    found = _run_cells(task, cells, method, report)
-    # After Ctrl-C the results are those of the first cells.
+    found, limit = _run_cells(task, cells, method, report)
+    # After an interruption the results are those of the first cells.
     answers = tuple(
         build_answer(_cell_task(task, cell), result, method)
         for cell, result in zip(cells, found, strict=False)
     )
-    return AggregationGrid(numbers, wanted, answers)
+    return AggregationGrid(numbers, wanted, answers, limit)
 
 
 def _cell_task(task: Task, cell: Cell) -> Task:
@@ -274,8 +298,10 @@ def _run_cell(task: Task, cell: Cell, method: str) -> Found:
     return run_on_one_worker(_cell_task(task, cell), method)
 
 
-def _run_cells(task: Task, cells: list[Cell], method: str, report: Progress | None) -> list[Found]:
-    """Search the cells; Ctrl-C returns the finished ones, unless there are none."""
+def _run_cells(
+    task: Task, cells: list[Cell], method: str, report: Progress | None
+) -> tuple[list[Found], float | None]:
+    """Search the cells; return the finished ones after an interruption, unless there are none, and its time limit."""
     found: list[Found] = []
     # The task is the argument that the calls share: it is sent to a cluster once.
     calls = [(task, cell, method) for cell in cells]
@@ -284,13 +310,15 @@ def _run_cells(task: Task, cells: list[Cell], method: str, report: Progress | No
             found.append(result)
             if report is not None:
                 report(len(found), len(cells), math.nan)
-            # Ctrl-C reached the method, which returned its best map so far: the other cells do not run.
-            if result.interrupted:
-                break
-    except KeyboardInterrupt:
+            # The method was interrupted and returned its best map so far: the other cells do not run.
+            result.raise_if_interrupted()
+            if task.deadline is not None and len(found) < len(cells):
+                task.deadline.check()
+    except KeyboardInterrupt as reason:
         if not found:
             raise
-    return found
+        return found, limit_of(reason)
+    return found, None
 
 
 def _cells(n_states: Iterable[int], betas: Iterable[float]) -> list[Cell]:

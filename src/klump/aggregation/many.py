@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from klump.aggregation.question import check_method, run_method
+from klump.aggregation.options import check_method
+from klump.aggregation.question import run_method
 from klump.errors import InvalidArgumentError
 from klump.search.method import Found, Task
 from klump.search.registry import METHODS, names_of

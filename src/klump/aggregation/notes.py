@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
@@ -15,6 +15,14 @@ if TYPE_CHECKING:
 
 # Kept share I(Y1;Y2) / I(X1;X2) below which an answer is called nearly trivial.
 _TRIVIAL_SHARE = 0.05
+
+
+class Interrupted(Protocol):
+    """A result that tells whether a time limit interrupted it."""
+
+    @property
+    def interrupted_after(self) -> float | None:
+        """The time limit in seconds, if that stopped the search."""
 
 
 class Note(Sentence):
@@ -49,7 +57,13 @@ def notes_on(answer: Aggregation) -> Iterator[Note]:
             "trivial",
         )
     if answer.interrupted:
-        yield Note("interrupted: this is the best found so far", "interrupted")
+        yield Note(f"{format_interruption(answer)}: this is the best found so far", "interrupted")
+
+
+def format_interruption(answer: Interrupted) -> str:
+    """Format the reason of an interruption: the time limit, or else Ctrl-C."""
+    seconds = answer.interrupted_after
+    return "interrupted" if seconds is None else f"interrupted by the time limit of {seconds:g} s"
 
 
 def _notes_on_lumping(answer: Aggregation) -> Iterator[Note]:

@@ -41,8 +41,13 @@ class AggregationPath(Sequence[Aggregation]):
 
     @property
     def interrupted(self) -> bool:
-        """Whether the search was stopped by Ctrl-C."""
+        """Whether the search was stopped by Ctrl-C or the time limit."""
         return any(answer.interrupted for answer in self.aggregations)
+
+    @property
+    def interrupted_after(self) -> float | None:
+        """The time limit in seconds, if that stopped the search."""
+        return next((answer.interrupted_after for answer in self.aggregations if answer.interrupted), None)
 
     def at(self, beta: float) -> Aggregation:
         """Find the aggregation for one of the betas."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
 from importlib import metadata
 from typing import Any
@@ -15,32 +14,24 @@ from klump import __version__
 from klump.aggregation.aggregation import Aggregation
 from klump.aggregation.mapping import Mapping, as_mapping, from_labels
 from klump.aggregation.numbering import number_along_path, rank_by_mass
+from klump.aggregation.options import TOLERANCE, Options, check_method
 from klump.aggregation.path import AggregationPath
 from klump.arguments import (
     DEFAULT_SEED,
     Progress,
     check_beta,
     check_betas,
-    check_count,
-    check_gamma,
-    check_groups,
-    check_jobs,
-    check_number,
-    check_progress,
-    check_seed,
     check_step,
 )
-from klump.chain import ChainLike, MarkovChain, as_chain
-from klump.chain.wording import format_count
+from klump.chain import ChainLike, as_chain
 from klump.compilation import need
 from klump.errors import UNSET, InvalidArgumentError, Setting
 from klump.parallel import one_thread
 from klump.search.annealing import annealing_path, schedule
-from klump.search.method import Found, Labels, Task
-from klump.search.registry import METHODS, names_of
-
-# Default tolerance of method="exact": largest difference between probabilities that count as equal.
-TOLERANCE = 1e-10
+from klump.search.deadline import TimeLimitReached, run_until
+from klump.search.descent import descend_once
+from klump.search.method import Found, Task
+from klump.search.registry import DEFAULT_EFFORT, METHODS, names_of
 
 
 def aggregate(
@@ -59,6 +50,8 @@ def aggregate(
     max_sweeps: int = 100,
     allow_empty: bool = False,
     tolerance: float | None = None,
+    effort: str = DEFAULT_EFFORT,
+    time_limit: float | None = None,
     progress: Progress | None = None,
 ) -> Aggregation:
     """Aggregate a chain to exactly ``n_states`` groups.
@@ -104,6 +97,15 @@ def aggregate(
     tolerance
         Largest difference between transition probabilities to a group that ``"exact"`` takes as equal; 1e-10 if left
         out, at least 1e-11. Only for ``"exact"``.
+    effort
+        ``"quick"``, ``"balanced"`` or ``"thorough"``: how long ``"auto"`` searches. An effort is a number of steps, so
+        that the same seed gives the same answer on any machine. Only for ``"auto"``; other methods have ``n_init``.
+    time_limit
+        Seconds after which the search ends with the best answer so far, marked ``interrupted`` and with the limit in
+        ``interrupted_after``; what is found by then depends on the machine. The clock is read between sweeps and
+        between starts, and the time that kernels take to compile counts. A search does not end without an answer: it
+        completes its first start, which for most methods is one descent from random labels, and methods that have no
+        answer before their end are replaced by such a descent. Not for ``"exact"``.
     progress
         Called with ``(done, total, best_cost)``: the number of finished and of planned steps, and the lowest cost so
         far in bits, NaN while there is none. On the largest chains ``total`` may grow during the search, and the last
@@ -112,15 +114,16 @@ def aggregate(
     Returns
     -------
     Aggregation
-        On Ctrl-C the best one found before, marked ``interrupted``.
+        On Ctrl-C or after the time limit the best one found before, marked ``interrupted``.
 
     Notes
     -----
     ``"auto"`` enumerates all partitions if there are at most 100,000 (12 states in 3 groups, say). Otherwise it first
-    runs every other method that gives a deterministic map with the same seed, so it is never costlier than they. It
-    leaves out slow methods: the agglomerative ones above 1,200 states, deterministic annealing where
-    transitions times groups exceed 2.5e6, and all of them where a sweep takes more than 4e7 logarithms (2,000 dense
-    states in 10 groups, say): there it relies on its own multilevel search.
+    runs other methods with the same seed, and is never costlier than those. With ``effort="balanced"`` these are, up to
+    300 states, all that give a deterministic map; ``"thorough"`` runs them on larger chains too, except the
+    agglomerative ones above 1,200 states; ``"quick"`` runs annealing alone, up to 300 states. Deterministic annealing
+    is left out where transitions times groups exceed 2.5e6, and all of them where a sweep takes more than 4e7
+    logarithms (2,000 dense states in 10 groups, say). Above 300 states ``"auto"`` begins with a multilevel search.
 
     ``"stochastic"`` is never costlier than ``"auto"``, and its answer is deterministic if no stochastic map is cheaper,
     as always at beta = 1. The nearer beta is to 0, the less information its groups keep: at beta = 0 groups drawn
@@ -161,16 +164,33 @@ def aggregate(
             remedy=f"leave it out, or choose {', '.join(names_of(lambda method: method.takes_tolerance))}",
         )
     options = Options(
-        n_init, random_state, n_jobs, initial, step, max_sweeps, allow_empty, progress, tolerance, gamma, seed
+        n_init,
+        random_state,
+        n_jobs,
+        initial,
+        step,
+        max_sweeps,
+        allow_empty,
+        progress,
+        tolerance,
+        gamma,
+        seed,
+        effort,
+        time_limit,
     )
     task = options.task(chain, n_states, check_beta(beta), method)
     return build_answer(task, run_method(task, method), method)
 
 
 def run_method(task: Task, method: str) -> Found:
-    """Run a method on a task, with BLAS on one thread."""
+    """Run a method on a task, with BLAS on one thread, until the deadline of the task."""
     with one_thread(), need(f"{method}, {'sparse' if task.chain.is_sparse else 'dense'}"):
-        return METHODS[method].run(task)
+        try:
+            with run_until(task.deadline):
+                return METHODS[method].run(task)
+        except TimeLimitReached as reason:
+            # The method has no answer before its end.
+            return descend_once(task).interrupt(reason)
 
 
 def build_answer(task: Task, found: Found, method: str) -> Aggregation:
@@ -200,6 +220,7 @@ def beta_path(
     step: float = 0.1,
     max_sweeps: int = 100,
     allow_empty: bool = False,
+    time_limit: float | None = None,
     progress: Progress | None = None,
 ) -> AggregationPath:
     """Anneal once (Algorithm 2) and keep the aggregation at each beta.
@@ -208,7 +229,8 @@ def beta_path(
     Algorithm 2: 1, 1 - ``step``, 1 - 2 ``step``, ..., 0. Between betas that are given the run also stops at these. If
     all betas are among them, each answer is the one that ``method="annealing"`` finds for that beta. Groups keep their
     numbers along the path; with ``allow_empty``, groups that become empty have the highest ones. The best cost that
-    ``progress`` gets is the one at the smallest beta, NaN before the last step.
+    ``progress`` gets is the one at the smallest beta, NaN before the last step. The time limit ends the restarts at
+    beta = 1; the best of them is still annealed.
 
     Examples
     --------
@@ -230,9 +252,11 @@ def beta_path(
         progress,
         gamma=gamma,
         seed=seed,
+        time_limit=time_limit,
     )
     task = options.task(chain, n_states, wanted[-1], "annealing")
-    with one_thread(), need(f"annealing, {'sparse' if chain.is_sparse else 'dense'}"):
+    engine = need(f"annealing, {'sparse' if chain.is_sparse else 'dense'}")
+    with one_thread(), engine, run_until(task.deadline):
         path = annealing_path(task, wanted)
     rank = rank_by_mass(chain, _found_mapping(task, path[0]))
     numbered = number_along_path([found.labels for found in path], rank)
@@ -242,50 +266,6 @@ def beta_path(
             for beta, found, labels in zip(wanted, path, numbered, strict=True)
         )
     )
-
-
-@dataclass(frozen=True)
-class Options:
-    """Options of a search, not yet validated."""
-
-    n_init: Any = 20
-    random_state: Any = DEFAULT_SEED
-    n_jobs: int | None = None
-    initial: Any = None
-    step: Any = 0.1
-    max_sweeps: Any = 100
-    allow_empty: bool = False
-    progress: Progress | None = None
-    tolerance: Any = TOLERANCE
-    gamma: Any = 0.0
-    seed: Any = UNSET
-
-    def task(self, chain: MarkovChain, n_states: Any, beta: float, method: str) -> Task:
-        """Validate the options and build a task."""
-        n_groups = _check_n_states(n_states, chain, method)
-        gamma = check_gamma(self.gamma)
-        if gamma > 0.0 and not METHODS[method].by_cost:
-            raise InvalidArgumentError(
-                ("is not for ", Setting("method", method), ", which does not minimise the cost"),
-                argument="gamma",
-                value=self.gamma,
-                remedy=f"leave it out, or choose one of {', '.join(names_of(lambda method: method.by_cost))}",
-            )
-        return Task(
-            chain,
-            n_groups,
-            beta,
-            n_init=check_count("n_init", self.n_init),
-            seed=check_seed(self.random_state, self.seed),
-            n_jobs=check_jobs(self.n_jobs),
-            initial=_check_initial(self.initial, chain, n_groups, method, allow_empty=self.allow_empty),
-            max_sweeps=check_count("max_sweeps", self.max_sweeps),
-            step=check_step(self.step),
-            allow_empty=self.allow_empty,
-            tolerance=check_number("tolerance", self.tolerance, most=1.0),
-            gamma=gamma,
-            progress=check_progress(self.progress),
-        )
 
 
 def _found_mapping(task: Task, found: Found) -> Mapping:
@@ -308,6 +288,8 @@ def _build_aggregation(task: Task, found: Found, method: str, beta: float, mappi
         record=found.record,
         gamma=task.gamma,
         n_asked=task.n_groups if task.allow_empty else None,
+        effort=task.effort if METHODS[method].takes_effort else None,
+        interrupted_after=found.interrupted_after,
     )
 
 
@@ -316,66 +298,3 @@ def versions() -> tuple[tuple[str, str], ...]:
     """Versions of klump and of the packages that its results depend on."""
     others = tuple((name, metadata.version(name)) for name in ("numpy", "scipy", "numba"))
     return (("klump", __version__), *others)
-
-
-def check_method(method: Any) -> str:
-    """Return the name of a registered method."""
-    if not isinstance(method, str) or method not in METHODS:
-        raise InvalidArgumentError(
-            "is not known", argument="method", value=method, remedy=f"choose one of {', '.join(METHODS)}"
-        )
-    return method
-
-
-def _check_n_states(n_states: Any, chain: MarkovChain, method: str) -> int:
-    if METHODS[method].finds_number:
-        if n_states is not None:
-            raise InvalidArgumentError(
-                ("is not for ", Setting("method", method), ", which finds the number of groups itself"),
-                argument="n_states",
-                value=n_states,
-                remedy="leave it out",
-            )
-        return 1
-    if n_states is None:
-        raise InvalidArgumentError(
-            "is missing",
-            argument="n_states",
-            remedy=("say how many groups ", Setting("method", method), " is to find"),
-        )
-    return check_groups(n_states, chain.n_states, "states of the chain")
-
-
-def _check_initial(
-    initial: Any, chain: MarkovChain, n_groups: int, method: str, *, allow_empty: bool
-) -> Labels | None:
-    if initial is None:
-        return None
-    try:
-        mapping = as_mapping(initial, chain.n_states, allow_empty=True)
-    except InvalidArgumentError as error:
-        error.rename("labels", "initial")
-        raise
-    if mapping.labels is None:
-        raise InvalidArgumentError(
-            "must be a deterministic map", argument="initial", remedy="pass one group for each state"
-        )
-    traits = METHODS[method]
-    size = np.bincount(mapping.labels, minlength=mapping.n_groups)
-    if not allow_empty and not size.all():
-        renumber = "renumber them with numpy.unique(labels, return_inverse=True)[1]"
-        raise InvalidArgumentError(
-            f"leaves group {int(np.argmin(size))} empty ({mapping.n_groups} groups are numbered from 0)",
-            argument="initial",
-            remedy=(renumber, ", or pass ", Setting("allow_empty", True)) if traits.may_empty else renumber,
-        )
-    if traits.finds_number or (traits.merges and mapping.n_groups >= n_groups):
-        return mapping.labels
-    if mapping.n_groups != n_groups and not (allow_empty and mapping.n_groups < n_groups):
-        limit = "at least " if traits.merges else "at most " * allow_empty
-        raise InvalidArgumentError(
-            (f"has {format_count(mapping.n_groups, 'group')}, but ", Setting("n_states", n_groups)),
-            argument="initial",
-            remedy=f"pass labels of {limit}{format_count(n_groups, 'group')}",
-        )
-    return mapping.labels

@@ -4,9 +4,9 @@ A file is an uncompressed ``.npz``, a zip archive of NumPy arrays. Its entries:
 
 ``metadata``
     JSON text: the format and its schema version, the names of the states, the changes applied to the chain, and per
-    aggregation its beta, gamma, method, seed, trace and number of groups; for a grid also the numbers of groups and
-    the betas that it spans. Tuples are lists; bytes are ``{"bytes": hex}``, and NaN and infinities, which JSON lacks,
-    are ``{"float": "nan"}``.
+    aggregation its beta, gamma, method, effort, seed, trace, number of groups and interruption; for a grid also the
+    numbers of groups and the betas that it spans, and the time limit that interrupted it. Tuples are lists; bytes are
+    ``{"bytes": hex}``, and NaN and infinities, which JSON lacks, are ``{"float": "nan"}``.
 ``transition_matrix``, or ``data``, ``indices``, ``indptr``, ``shape``, ``format`` and ``_is_array``
     The matrix of a dense chain, or that of a sparse one as :func:`scipy.sparse.load_npz` reads it.
 ``stationary_distribution``, ``original_index``
@@ -46,7 +46,7 @@ from klump.aggregation.archive import (
 from klump.aggregation.grids import AggregationGrid
 from klump.aggregation.mapping import Mapping, as_mapping, from_labels
 from klump.aggregation.path import AggregationPath
-from klump.arguments import check_beta, check_gamma
+from klump.arguments import check_beta, check_gamma, check_time_limit
 from klump.chain import MarkovChain, validation
 from klump.chain.connectivity import communicating_classes
 from klump.errors import FileFormatError, InvalidArgumentError, KlumpError
@@ -158,7 +158,11 @@ def _collect_arrays(answer: Saved) -> Arrays:
         "aggregations": [_aggregation_metadata(each) for each in answers],
     }
     if isinstance(answer, AggregationGrid):
-        metadata["grid"] = {"n_states": list(answer.n_states), "betas": list(answer.betas)}
+        metadata["grid"] = {
+            "n_states": list(answer.n_states),
+            "betas": list(answer.betas),
+            "interrupted_after": answer.interrupted_after,
+        }
     arrays = {
         "metadata": np.array(json.dumps(metadata, allow_nan=False).encode("ascii")),
         "original_index": chain.original_index,
@@ -196,6 +200,8 @@ def _aggregation_metadata(answer: Aggregation) -> dict[str, Any]:
         "random_state": encode(answer.random_state),
         "trace": [encode(float(cost)) for cost in answer.trace],
         "interrupted": bool(answer.interrupted),
+        "interrupted_after": answer.interrupted_after,
+        "effort": answer.effort,
         "made_with": dict(answer.made_with),
         "n_groups": answer.n_states,
         "record": None if answer.record is None else [answer.record.kind, *answer.record.columns],
@@ -252,7 +258,10 @@ def _read_answer(entries: ArchiveEntries) -> Saved:
 
 def _build_grid(spans: dict[str, Any], answers: list[Aggregation]) -> AggregationGrid:
     grid = AggregationGrid(
-        tuple(map(int, spans["n_states"])), tuple(map(check_beta, spans["betas"])), tuple(answers)
+        tuple(map(int, spans["n_states"])),
+        tuple(map(check_beta, spans["betas"])),
+        tuple(answers),
+        check_time_limit(spans.get("interrupted_after")),
     )
     cells = len(grid.n_states) * len(grid.betas)
     if not answers or len(grid.not_run) != cells - len(answers):
@@ -319,7 +328,13 @@ def _read_aggregation(
         record=_read_record(entries, metadata.get("record"), number),
         gamma=check_gamma(metadata.get("gamma", 0.0)),
         n_asked=_int_or_none(metadata.get("n_asked")),
+        effort=_text_or_none(metadata.get("effort")),
+        interrupted_after=check_time_limit(metadata.get("interrupted_after")),
     )
+
+
+def _text_or_none(value: Any) -> str | None:
+    return None if value is None else str(value)
 
 
 def _int_or_none(value: Any) -> int | None:

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from klump.aggregation.aggregation import Aggregation
 from klump.aggregation.mapping import from_labels
 from klump.aggregation.numbering import rank_by_mass
-from klump.aggregation.question import Options, versions
+from klump.aggregation.options import Options
+from klump.aggregation.question import versions
 from klump.arguments import Progress, check_beta, check_groups
 from klump.chain import ChainLike, MarkovChain, as_chain
 from klump.search.agglomerative import labels_after, merge_tree

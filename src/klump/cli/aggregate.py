@@ -13,6 +13,7 @@ from klump.cli.inputs import ChainInput, file_record
 from klump.cli.options import (
     beta_option,
     chain_options,
+    effort_option,
     gamma_option,
     method_option,
     n_states_option,
@@ -20,9 +21,10 @@ from klump.cli.options import (
     printing_options,
     published_options,
     search_options,
+    time_limit_option,
 )
 from klump.errors import InvalidArgumentError
-from klump.search.registry import METHODS, names_of
+from klump.search.registry import DEFAULT_EFFORT, METHODS, names_of
 
 if TYPE_CHECKING:
     from klump.aggregation import Aggregation
@@ -46,7 +48,7 @@ def _check_tolerance(tolerance: float | None, method: str) -> float | None:
                 f"--tolerance does not apply to --method {method}, only to --method {methods}"
             )
         return None
-    from klump.aggregation.question import TOLERANCE
+    from klump.aggregation.options import TOLERANCE
 
     return TOLERANCE if tolerance is None else tolerance
 
@@ -61,6 +63,13 @@ def _check_gamma(gamma: float, method: str) -> None:
     if gamma > 0.0 and not METHODS[method].by_cost:
         raise click.UsageError(
             f"--gamma does not apply to --method {method}, which does not minimise the cost; leave --gamma out"
+        )
+
+
+def _check_effort(effort: str, method: str) -> None:
+    if effort != DEFAULT_EFFORT and not METHODS[method].takes_effort:
+        raise click.UsageError(
+            f"--effort does not apply to --method {method}; leave it out, and set the number of restarts with --n-init"
         )
 
 
@@ -99,6 +108,8 @@ def _rename_initial(path: str | None) -> Iterator[None]:
 )
 @published_options
 @search_options
+@effort_option
+@time_limit_option
 @click.option("--full", is_flag=True, help="List all members of every group.")
 @output_option("Save to OUT: .npz (complete), .csv (state,group) or .json (as --json).")
 @printing_options
@@ -116,6 +127,8 @@ def command(
     n_init: int,
     seed: int,
     jobs: int | None,
+    effort: str,
+    time_limit: float | None,
     full: bool,
     output: str | None,
     as_json: bool,
@@ -126,6 +139,7 @@ def command(
     tolerance = _check_tolerance(tolerance, method)
     _check_allow_empty(method, allow_empty=allow_empty)
     _check_gamma(gamma, method)
+    _check_effort(effort, method)
     from klump.cli import progress, records
     from klump.cli.labels import read_labels
     from klump.cli.results import deliver
@@ -149,6 +163,8 @@ def command(
             max_sweeps=max_sweeps,
             allow_empty=allow_empty,
             tolerance=tolerance,
+            effort=effort,
+            time_limit=time_limit,
             progress=bars.callback("searching"),
         )
         document = records.document(
@@ -162,6 +178,7 @@ def command(
             max_sweeps=max_sweeps,
             allow_empty=allow_empty,
             tolerance=tolerance,
+            time_limit=time_limit,
             initial_labels_input=None if initial_labels is None else file_record(initial_labels),
             states=[records.name(state) for state in chain.states],
             **records.aggregation(agg),
@@ -184,7 +201,8 @@ def _lines(
     from klump.cli import tables
 
     width = tables.terminal_width()
-    settings = f"at beta {agg.beta:g}{tables.gamma_suffix(agg.gamma)} (method {agg.method}, seed {seed})"
+    method = agg.method + tables.effort_suffix(agg.effort)
+    settings = f"at beta {agg.beta:g}{tables.gamma_suffix(agg.gamma)} (method {method}, seed {seed})"
     if tolerance is not None:
         settings = f"(method {agg.method}, tolerance {tolerance:g})"
     return tables.blocks(

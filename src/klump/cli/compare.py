@@ -14,11 +14,13 @@ from klump.cli.options import (
     beta_option,
     chain_options,
     check_name,
+    efforts_option,
     gamma_option,
     n_states_option,
     output_option,
     printing_options,
     search_options,
+    time_limit_option,
 )
 from klump.cli.results import PICTURES, check_picture, deliver
 from klump.errors import MissingPackageError
@@ -65,6 +67,8 @@ def _parse_tools(ctx: click.Context, param: click.Parameter, value: str | None) 
 )
 @click.option("--no-outside", is_flag=True, help="Run no outside tools.")
 @search_options
+@efforts_option
+@time_limit_option
 @output_option(
     "Save to OUT: .csv (table), .json (as --json), or a picture (.png, .svg, .pdf).",
     (".json", ".csv", *PICTURES),
@@ -81,6 +85,8 @@ def command(
     n_init: int,
     seed: int,
     jobs: int | None,
+    effort: list[str],
+    time_limit: float | None,
     output: str | None,
     as_json: bool,
     quiet: bool,
@@ -100,7 +106,7 @@ def command(
     from klump.comparison import compare, contestant_names
 
     tools = False if no_outside else True if outside is None else outside
-    with progress.comparison_progress(contestant_names(methods, tools), quiet=quiet) as bars:
+    with progress.comparison_progress(contestant_names(methods, tools, effort=effort), quiet=quiet) as bars:
         compared = compare(
             chain,
             n_states,
@@ -112,11 +118,14 @@ def command(
             n_jobs=jobs,
             progress=bars.callback("comparing"),
             gamma=gamma,
+            effort=effort,
+            time_limit=time_limit,
         )
     document = records.document(
         "comparison",
         source,
         chain,
+        time_limit=time_limit,
         states=[records.name(state) for state in chain.states],
         **compared.to_dict(),
     )

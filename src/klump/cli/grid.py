@@ -13,11 +13,13 @@ from klump.cli.inputs import ChainInput
 from klump.cli.options import (
     beta_option,
     chain_options,
+    effort_option,
     gamma_option,
     method_option,
     output_option,
     printing_options,
     search_options,
+    time_limit_option,
 )
 from klump.cli.results import PICTURES, check_picture, deliver
 from klump.search.registry import names_of
@@ -72,6 +74,8 @@ def _parse_n_states(ctx: click.Context, param: click.Parameter, value: str | Non
     names_of(lambda method: not method.finds_number), "Search method, as for aggregate, except exact."
 )
 @search_options
+@effort_option
+@time_limit_option
 @output_option(
     "Save to OUT: .npz (complete), .csv (table), .json (as --json), or a picture (.png, .svg, .pdf).",
     (".npz", ".json", ".csv", *PICTURES),
@@ -86,6 +90,8 @@ def command(
     n_init: int,
     seed: int,
     jobs: int | None,
+    effort: str,
+    time_limit: float | None,
     output: str | None,
     as_json: bool,
     quiet: bool,
@@ -111,10 +117,14 @@ def command(
             random_state=seed,
             n_jobs=jobs,
             gamma=gamma,
+            effort=effort,
+            time_limit=time_limit,
             progress=bars.callback("grid"),
         )
     states = [records.name(state) for state in chain.states]
-    document = records.document("grid", source, chain, n_init=n_init, states=states, **grid.to_dict())
+    document = records.document(
+        "grid", source, chain, n_init=n_init, time_limit=time_limit, states=states, **grid.to_dict()
+    )
     lines = None if as_json else _lines(source, grid)
     deliver(grid, document, lines, _cell_rows(document["cells"]), output, quiet=quiet)
 
@@ -126,10 +136,12 @@ def _cell_rows(cells: list[dict[str, Any]]) -> Iterator[Sequence[Any]]:
 
 
 def _lines(source: ChainInput, grid: AggregationGrid) -> list[str]:
+    from klump.aggregation.notes import format_interruption
     from klump.chain.wording import format_count, format_number, format_percent
     from klump.cli import tables
 
     first = grid.aggregations[0]
+    method = first.method + tables.effort_suffix(first.effort)
     rows = [
         (
             str(agg.n_states),
@@ -140,11 +152,11 @@ def _lines(source: ChainInput, grid: AggregationGrid) -> list[str]:
         )
         for agg in grid
     ]
-    interrupted = f"interrupted: {format_count(len(grid.not_run), 'cell')} not run"
+    interrupted = f"{format_interruption(grid)}: {format_count(len(grid.not_run), 'cell')} not run"
     return tables.blocks(
         [
             *tables.heading(source.path, grid.original),
-            f"method {first.method}, seed {first.random_state}{tables.gamma_suffix(grid.gamma)}; costs in bits",
+            f"method {method}, seed {first.random_state}{tables.gamma_suffix(grid.gamma)}; costs in bits",
         ],
         tables.table(("groups", "beta", "cost", "kept", "epsilon"), rows),
         [interrupted] * grid.interrupted,

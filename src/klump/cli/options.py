@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 from klump.cli.inputs import ChainInput
+from klump.search.registry import DEFAULT_EFFORT, EFFORT_NAMES
 
 Function = Callable[..., Any]
 
@@ -78,6 +79,57 @@ def quiet_option(function: Function) -> Function:
         help="Print no progress and no messages on standard error, except errors.",
     )
     return option(function)
+
+
+_EFFORTS = ", ".join(EFFORT_NAMES[:-1]) + f" or {EFFORT_NAMES[-1]}"
+
+
+def effort_option(function: Function) -> Function:
+    """Add --effort."""
+    option = click.option(
+        "--effort",
+        type=click.Choice(EFFORT_NAMES),
+        default=DEFAULT_EFFORT,
+        show_default=True,
+        metavar="E",
+        help=f"How long method auto searches, in steps, not in seconds: {_EFFORTS}.",
+    )
+    return option(function)
+
+
+def efforts_option(function: Function) -> Function:
+    """Add --effort with several efforts, which the command gets as a list."""
+    option = click.option(
+        "--effort",
+        default=DEFAULT_EFFORT,
+        show_default=True,
+        metavar="E,E,...",
+        callback=_parse_efforts,
+        help=f"How long method auto searches, in steps, not in seconds: {_EFFORTS}, or several, a row each.",
+    )
+    return option(function)
+
+
+def _parse_efforts(ctx: click.Context, param: click.Parameter, value: str) -> list[str]:
+    return [check_name(name.strip(), EFFORT_NAMES) for name in value.split(",")]
+
+
+def time_limit_option(function: Function) -> Function:
+    """Add --time-limit."""
+    option = click.option(
+        "--time-limit",
+        metavar="SECONDS",
+        type=float,
+        callback=_check_time_limit,
+        help="Return the best result found within this time.  [default: no limit]",
+    )
+    return option(function)
+
+
+def _check_time_limit(ctx: click.Context, param: click.Parameter, value: float | None) -> float | None:
+    if value is not None and not 0.0 < value < math.inf:
+        raise click.BadParameter(f"{value:g} is not a number of seconds above 0; leave it out for no limit")
+    return value
 
 
 _SEARCH = (

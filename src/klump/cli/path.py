@@ -17,6 +17,7 @@ from klump.cli.options import (
     printing_options,
     published_options,
     search_options,
+    time_limit_option,
 )
 
 if TYPE_CHECKING:
@@ -48,6 +49,7 @@ def _parse_betas(ctx: click.Context, param: click.Parameter, value: str | None) 
 @gamma_option
 @published_options
 @search_options
+@time_limit_option
 @output_option("Save to OUT: .npz (complete), .csv (state and its group per beta) or .json (as --json).")
 @printing_options
 def command(
@@ -61,6 +63,7 @@ def command(
     n_init: int,
     seed: int,
     jobs: int | None,
+    time_limit: float | None,
     output: str | None,
     as_json: bool,
     quiet: bool,
@@ -84,6 +87,7 @@ def command(
             step=step,
             max_sweeps=max_sweeps,
             allow_empty=allow_empty,
+            time_limit=time_limit,
             progress=bars.callback("searching"),
         )
         document = records.document(
@@ -95,6 +99,7 @@ def command(
             step=step,
             max_sweeps=max_sweeps,
             allow_empty=allow_empty,
+            time_limit=time_limit,
             gamma=gamma,
             n_groups=n_states,
             n_states=n_states,  # the old name of n_groups, kept for one version
@@ -132,7 +137,7 @@ def _lines(source: ChainInput, path: AggregationPath, seed: int) -> list[str]:
     ]
     groups = ["groups"] if len(sizes) > 1 else []
     columns = ("beta", *groups, "cost", "lumpability", "predictability", "kept", "epsilon")
-    # One note for all betas: one run found them, and Ctrl-C interrupts it as a whole.
+    # One note for all betas: one run found them, and an interruption ends it as a whole.
     interrupted = {note: None for agg in path for note in agg.notes if note.kind == "interrupted"}
     return tables.blocks(
         [

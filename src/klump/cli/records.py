@@ -66,7 +66,8 @@ def aggregation(agg: Aggregation) -> dict[str, Any]:
     """Describe one aggregation, without the names of all states.
 
     None: ``mapping`` of a partition, which has ``labels``; costs and masses of a chain that is not irreducible;
-    ``tree`` and ``splits`` of other methods. ``n_states`` is the old name of ``n_groups``, kept for one version.
+    ``tree``, ``splits`` and ``effort`` of other methods; ``interrupted_after`` unless a time limit interrupted the
+    search. ``n_states`` is the old name of ``n_groups``, kept for one version.
     """
     stationary = agg.original.is_irreducible
     return {
@@ -85,7 +86,9 @@ def aggregation(agg: Aggregation) -> dict[str, Any]:
         "tree": tree(agg.tree),
         "splits": [split._asdict() for split in agg.splits] or None,
         "notes": agg.notes,
+        "effort": agg.effort,
         "interrupted": agg.interrupted,
+        "interrupted_after": agg.interrupted_after,
     }
 
 

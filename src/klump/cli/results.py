@@ -22,7 +22,11 @@ class Result(Protocol):
 
     @property
     def interrupted(self) -> bool:
-        """Whether Ctrl-C stopped the search."""
+        """Whether Ctrl-C or the time limit stopped the search."""
+
+    @property
+    def interrupted_after(self) -> float | None:
+        """The time limit in seconds, if that stopped the search."""
 
 
 def check_picture(output: str | None) -> None:
@@ -53,9 +57,10 @@ def deliver(
     *,
     quiet: bool,
 ) -> None:
-    """Print lines, or the JSON document if there are none; save the result; exit with 130 if it was interrupted.
+    """Print lines, or the JSON document if there are none; save the result; exit with 130 if Ctrl-C interrupted it.
 
-    Lines state an interruption themselves; a JSON document has the key ``interrupted``, and standard error a message.
+    An interruption by the time limit is no failure, as the user asked for it: the exit status is 0. Lines state an
+    interruption themselves; a JSON document has the key ``interrupted``, and standard error a message.
 
     Parameters
     ----------
@@ -82,8 +87,11 @@ def deliver(
             click.echo(f"klump: saved {output}", err=True)
     if result.interrupted:
         if lines is None:
-            click.echo("klump: interrupted: this is what was found so far", err=True)
-        click.get_current_context().exit(INTERRUPTED)
+            from klump.aggregation.notes import format_interruption
+
+            click.echo(f"klump: {format_interruption(result)}: this is what was found so far", err=True)
+        if result.interrupted_after is None:
+            click.get_current_context().exit(INTERRUPTED)
 
 
 def _save(result: Any, document: dict[str, Any], rows: Iterable[Sequence[Any]], output: str) -> None:

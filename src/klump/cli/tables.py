@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from klump.chain.wording import format_count, format_number, format_percent, format_state
+from klump.search.registry import DEFAULT_EFFORT
 
 if TYPE_CHECKING:
     from klump.aggregation import Aggregation, Costs
@@ -63,6 +64,15 @@ def heading(path: str, chain: MarkovChain) -> list[str]:
         size,
         *(line for text in chain.applied for line in textwrap.wrap(text, width, subsequent_indent="  ")),
     ]
+
+
+def effort_suffix(effort: str | None) -> str:
+    """Return the text that follows the method in a heading; empty for the default effort.
+
+    >>> effort_suffix("quick"), effort_suffix("balanced"), effort_suffix(None)
+    (', effort quick', '', '')
+    """
+    return "" if effort in (None, DEFAULT_EFFORT) else f", effort {effort}"
 
 
 def gamma_suffix(gamma: float) -> str:

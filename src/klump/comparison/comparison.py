@@ -85,8 +85,13 @@ class Row:
 
     @property
     def interrupted(self) -> bool:
-        """Whether Ctrl-C stopped the method; the aggregation is then the best found until that moment."""
+        """Whether Ctrl-C or the time limit stopped the method; the aggregation is the best found until that moment."""
         return self.aggregation is not None and self.aggregation.interrupted
+
+    @property
+    def interrupted_after(self) -> float | None:
+        """The time limit in seconds, if that stopped the method."""
+        return None if self.aggregation is None else self.aggregation.interrupted_after
 
     def to_dict(self) -> dict[str, Any]:
         """The method, its map, costs, certificate and run time, ready for JSON; None where there is no value.
@@ -101,6 +106,7 @@ class Row:
             "kind": self.kind,
             "package": self.package,
             "version": self.version,
+            "effort": None if agg is None else agg.effort,
             "n_groups": self.n_states,
             "n_states": self.n_states,
             "as_asked": self.as_asked,
@@ -113,6 +119,7 @@ class Row:
             "notes": None if agg is None else list(agg.notes),
             "seconds": self.seconds,
             "interrupted": self.interrupted,
+            "interrupted_after": self.interrupted_after,
             "error": self.error,
         }
 
@@ -169,9 +176,11 @@ class Comparison(Sequence[Row]):
     not_installed: tuple[str, ...] = ()
     """Outside tools that are not installed."""
     not_run: tuple[str, ...] = ()
-    """Methods that Ctrl-C kept from running."""
+    """Methods that Ctrl-C or the time limit kept from running."""
     gamma: float = 0.0
     """Weight of generated information in the cost."""
+    interrupted_after: float | None = None
+    """The time limit in seconds, if that stopped the comparison; None if Ctrl-C did, or nothing."""
 
     @property
     def seed(self) -> int:
@@ -190,7 +199,7 @@ class Comparison(Sequence[Row]):
 
     @property
     def interrupted(self) -> bool:
-        """Whether Ctrl-C stopped the comparison."""
+        """Whether Ctrl-C or the time limit stopped the comparison."""
         return bool(self.not_run) or any(row.interrupted for row in self.rows)
 
     def named(self, name: str) -> Row:
@@ -222,6 +231,7 @@ class Comparison(Sequence[Row]):
             "not_installed": list(self.not_installed),
             "not_run": list(self.not_run),
             "interrupted": self.interrupted,
+            "interrupted_after": self.interrupted_after,
         }
 
     def to_frame(self) -> Any:

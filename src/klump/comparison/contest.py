@@ -19,14 +19,16 @@ from klump import __version__
 from klump.aggregation import Aggregation
 from klump.aggregation.mapping import from_labels
 from klump.aggregation.numbering import rank_by_mass
-from klump.aggregation.question import Options, build_answer, run_method, versions
-from klump.arguments import DEFAULT_SEED, Progress, check_beta, check_progress
+from klump.aggregation.options import Options
+from klump.aggregation.question import build_answer, run_method, versions
+from klump.arguments import DEFAULT_SEED, Progress, check_beta, check_choice, check_progress
 from klump.chain import ChainLike, MarkovChain, as_chain
 from klump.comparison.comparison import Comparison, Row
 from klump.comparison.outside import OUTSIDE, Tool
-from klump.errors import UNSET, InvalidArgumentError, KlumpError
+from klump.errors import UNSET, InvalidArgumentError, KlumpError, Setting
+from klump.search.deadline import limit_of
 from klump.search.method import Task
-from klump.search.registry import METHODS, names_of
+from klump.search.registry import DEFAULT_EFFORT, EFFORT_NAMES, METHODS, names_of
 from klump.sources.random_chains import block_chain
 
 
@@ -43,6 +45,8 @@ def compare(
     *,
     gamma: float = 0.0,
     seed: Any = UNSET,
+    effort: str | Iterable[str] = DEFAULT_EFFORT,
+    time_limit: float | None = None,
 ) -> Comparison:
     """Run every method on the same chain and compare the maps by the same costs.
 
@@ -76,12 +80,18 @@ def compare(
         cost run without gamma; the cost that ranks the rows includes it.
     seed
         Another name of ``random_state``, as on the command line; pass one of them.
+    effort
+        Effort of ``"auto"``, as in :func:`klump.aggregate`, or several of them: one row each, named ``"auto (quick)"``,
+        ``"auto"`` (balanced) and ``"auto (thorough)"``.
+    time_limit
+        Seconds for the whole comparison. The method that is running then gets the best map so far, and the others are
+        not run; an outside tool is completed.
 
     Returns
     -------
     Comparison
         One row per method, the lowest cost first. The row of a failed method has the reason in ``error``. After
-        Ctrl-C, the rows of the finished methods; ``not_run`` names the others.
+        Ctrl-C or the time limit, the rows of the finished methods; ``not_run`` names the others.
 
     Examples
     --------
@@ -91,14 +101,17 @@ def compare(
     (['klump', 'outside'], True)
     """
     chain = as_chain(chain)
-    options = Options(n_init, random_state, n_jobs, gamma=gamma, seed=seed)
+    options = Options(n_init, random_state, n_jobs, gamma=gamma, seed=seed, time_limit=time_limit)
     task = options.task(chain, n_states, check_beta(beta), "auto")
     report = check_progress(progress)
-    own, installed, not_installed = _select_contestants(methods, outside)
-    contestants = [*map(_own, own), *(_outside(name, OUTSIDE[name]) for name in installed)]
+    own, installed, not_installed = _select_contestants(methods, outside, effort)
+    contestants = [
+        *(_own(name, *question) for name, question in own.items()),
+        *(_outside(name, OUTSIDE[name]) for name in installed),
+    ]
     # Computed before the first method runs, so that its run time does not include them.
     _ = chain.stationary_distribution, chain.joint, chain.redundancy_rate
-    rows = _run(contestants, task, report)
+    rows, limit = _run(contestants, task, report)
     return Comparison(
         chain,
         task.n_groups,
@@ -109,23 +122,33 @@ def compare(
         tuple(not_installed),
         tuple(contestant.name for contestant in contestants[len(rows) :]),
         task.gamma,
+        limit,
     )
 
 
-def contestant_names(methods: Iterable[str] | None = None, outside: bool | Iterable[str] = True) -> list[str]:
+def contestant_names(
+    methods: Iterable[str] | None = None,
+    outside: bool | Iterable[str] = True,
+    *,
+    effort: str | Iterable[str] = DEFAULT_EFFORT,
+) -> list[str]:
     """List the methods and outside tools that :func:`compare` runs for these arguments, in the order of running.
 
     Examples
     --------
     >>> contestant_names(["auto", "spectral"], outside=False)
     ['auto', 'spectral']
+    >>> contestant_names(["auto"], outside=False, effort=["quick", "balanced"])
+    ['auto (quick)', 'auto']
     """
-    own, installed, _ = _select_contestants(methods, outside)
+    own, installed, _ = _select_contestants(methods, outside, effort)
     return [*own, *installed]
 
 
-def _select_contestants(methods: Any, outside: Any) -> tuple[list[str], list[str], list[str]]:
-    """Return the names of klump's methods, of the outside tools, and of the tools that are not installed."""
+def _select_contestants(
+    methods: Any, outside: Any, effort: Any
+) -> tuple[dict[str, tuple[str, str]], list[str], list[str]]:
+    """Return klump's methods and efforts by name, the names of the outside tools, and of those not installed."""
     own = _select("methods", methods, METHODS, names_of(lambda method: not method.finds_number))
     tools = _select("outside", None if outside is True else outside or (), OUTSIDE, list(OUTSIDE))
     installed = [name for name in tools if OUTSIDE[name].installed]
@@ -133,7 +156,29 @@ def _select_contestants(methods: Any, outside: Any) -> tuple[list[str], list[str
         raise InvalidArgumentError(
             "methods and outside leave nothing to compare", remedy="name at least one method"
         )
-    return own, installed, [name for name in tools if name not in installed]
+    return _add_efforts(own, effort), installed, [name for name in tools if name not in installed]
+
+
+def _add_efforts(methods: list[str], effort: Any) -> dict[str, tuple[str, str]]:
+    """Return methods and efforts by name of the row; a method that takes an effort has a row per effort."""
+    given = [effort] if isinstance(effort, str) or not isinstance(effort, Iterable) else list(effort)
+    efforts = [check_choice("effort", each, EFFORT_NAMES) for each in given]
+    if not efforts:
+        raise InvalidArgumentError(
+            "is empty", argument="effort", remedy=f"give at least one of {', '.join(EFFORT_NAMES)}"
+        )
+    if efforts != [DEFAULT_EFFORT] and not any(METHODS[name].takes_effort for name in methods):
+        raise InvalidArgumentError(
+            "is for no method that is compared",
+            argument="effort",
+            value=effort,
+            remedy=("leave it out, or add 'auto' to ", Setting("methods")),
+        )
+    rows = {}
+    for name in methods:
+        for each in efforts if METHODS[name].takes_effort else [DEFAULT_EFFORT]:
+            rows[name if each == DEFAULT_EFFORT else f"{name} ({each})"] = name, each
+    return rows
 
 
 def _select(argument: str, given: Any, known: Collection[str], default: list[str]) -> list[str]:
@@ -184,16 +229,17 @@ class Contestant:
         )
 
 
-def _own(name: str) -> Contestant:
-    traits = METHODS[name]
+def _own(name: str, method: str, effort: str) -> Contestant:
+    traits = METHODS[method]
 
     def ask(task: Task) -> Aggregation:
         own = replace(
             task,
             n_groups=1 if traits.finds_number else task.n_groups,
             gamma=task.gamma if traits.by_cost else 0.0,
+            effort=effort,
         )
-        return replace(build_answer(own, run_method(own, name), name), gamma=task.gamma)
+        return replace(build_answer(own, run_method(own, method), method), gamma=task.gamma)
 
     def search(task: Task, watch: Stopwatch) -> Aggregation:
         _warm_up(ask, task)
@@ -231,8 +277,11 @@ def _outside(name: str, tool: Tool) -> Contestant:
 
 def _warm_up(ask: Callable[[Task], Any], task: Task) -> None:
     """Run a method on a small chain, so that its run time includes no imports and no compilation."""
+    small = replace(
+        task, chain=_small_chain(sparse=task.chain.is_sparse), n_groups=3, n_init=2, deadline=None
+    )
     try:
-        answer = ask(replace(task, chain=_small_chain(sparse=task.chain.is_sparse), n_groups=3, n_init=2))
+        answer = ask(small)
     except (Exception, SystemExit):  # the timed run reports the failure
         return
     if getattr(answer, "interrupted", False):  # the method caught Ctrl-C
@@ -245,23 +294,28 @@ def _small_chain(*, sparse: bool) -> MarkovChain:
     return MarkovChain(csr_array(chain.transition_matrix)) if sparse else chain
 
 
-def _run(contestants: list[Contestant], task: Task, report: Progress | None) -> list[Row]:
-    """Return the rows in the order of the methods; after Ctrl-C, those of the finished methods."""
+def _run(
+    contestants: list[Contestant], task: Task, report: Progress | None
+) -> tuple[list[Row], float | None]:
+    """Return the rows in the order of the methods; after an interruption, the finished ones and the time limit."""
     rows: list[Row] = []
     try:
         if report is not None:
             report(0, len(contestants), math.nan)
         for contestant in contestants:
             rows.append(contestant.row(task))
-            # The method caught Ctrl-C and returned its best map: the remaining methods do not run.
+            # The method was interrupted and returned its best map: the remaining methods do not run.
             if rows[-1].interrupted:
-                break
+                return rows, rows[-1].interrupted_after
             if report is not None:
                 report(len(rows), len(contestants), _lowest_cost(rows))
-    except KeyboardInterrupt:
+            if task.deadline is not None and len(rows) < len(contestants):
+                task.deadline.check()
+    except KeyboardInterrupt as reason:
         if not rows:
             raise
-    return rows
+        return rows, limit_of(reason)
+    return rows, None
 
 
 def _lowest_cost(rows: list[Row]) -> float:

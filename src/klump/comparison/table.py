@@ -5,6 +5,7 @@ from __future__ import annotations
 import textwrap
 from typing import TYPE_CHECKING
 
+from klump.aggregation.notes import format_interruption
 from klump.chain.wording import format_count, format_number, format_percent, format_seconds
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ _OPTIONAL = ("bottl.", "generat.", "predict.", "lumpab.", "epsilon", "seconds")
 # Footnotes: the mark behind a method's name, and its text.
 _FOOTNOTES = {
     "*": "soft map: states may belong to several groups, so its cost can be below that of every partition; no epsilon",
-    "!": "interrupted: the best found until then",
+    "!": "{interruption}: the best found until then",
 }
 
 
@@ -95,7 +96,12 @@ def _format_rows(rows: list[Row], name_width: int, width: int) -> list[str]:
 def footnotes(compared: Comparison, width: int = WIDTH) -> list[str]:
     """Return the text of the marks, the notes on the best row, and packages used, not installed or not run."""
     marks = {mark for row in compared for mark in _mark(row)}
-    texts = [f"{mark} {text}" for mark, text in _FOOTNOTES.items() if mark in marks]
+    interruption = format_interruption(compared)
+    texts = [
+        f"{mark} {text.format(interruption=interruption)}"
+        for mark, text in _FOOTNOTES.items()
+        if mark in marks
+    ]
     best = None if compared.best is None else compared.best.aggregation
     if best is not None:
         # The heading states what was applied to the chain, the mark ! that the method was interrupted.
@@ -107,7 +113,7 @@ def footnotes(compared: Comparison, width: int = WIDTH) -> list[str]:
     if compared.not_installed:
         texts.append(f"not installed: {', '.join(compared.not_installed)}; pip install 'klump[compare]'")
     if compared.not_run:
-        texts.append(f"interrupted before: {', '.join(compared.not_run)}")
+        texts.append(f"{format_interruption(compared)} before: {', '.join(compared.not_run)}")
     wrapped = (textwrap.wrap(text, width, subsequent_indent="  ", break_on_hyphens=False) for text in texts)
     return [line for part in wrapped for line in part]
 

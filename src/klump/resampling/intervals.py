@@ -49,7 +49,9 @@ class Posterior:
     random_state: int
     """The seed of the samples."""
     interrupted: bool = False
-    """Whether Ctrl-C left fewer samples than requested."""
+    """Whether Ctrl-C or the time limit left fewer samples than requested."""
+    interrupted_after: float | None = None
+    """The time limit in seconds, if that left fewer samples than requested; None if Ctrl-C did, or nothing."""
 
     def __post_init__(self) -> None:
         for array in (self.transition_matrices, self.masses):

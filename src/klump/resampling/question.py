@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from klump.aggregation import Aggregation, Costs
 from klump.aggregation.many import check_method_with_number, run_on_one_worker
 from klump.aggregation.mapping import Mapping, as_mapping
-from klump.aggregation.question import Options, build_answer, run_method
+from klump.aggregation.options import Options
+from klump.aggregation.question import build_answer, run_method
 from klump.arguments import DEFAULT_SEED, Progress, check_beta, check_count, check_progress, check_seed
 from klump.chain import MarkovChain
 from klump.errors import UNSET, InvalidArgumentError, Setting
@@ -21,7 +22,9 @@ from klump.parallel import one_thread
 from klump.resampling.draws import Draws, estimate_chain
 from klump.resampling.intervals import Posterior
 from klump.resampling.stability import Bootstrap, match_labels
+from klump.search.deadline import TimeLimitReached, interruption, limit_of
 from klump.search.method import Labels, Task
+from klump.search.registry import DEFAULT_EFFORT
 
 # Largest total size of the aggregated chains of all samples, in float64 entries: 800 MB.
 _MAX_STORED_ENTRIES = 100_000_000
@@ -94,7 +97,7 @@ def posterior(
     mapping = as_mapping(labels_or_mapping, chain.n_states)
     estimate = Aggregation(chain, mapping, check_beta(beta), random_state=seed)
     task = Options(random_state=seed, n_jobs=n_jobs).task(chain, mapping.n_groups, estimate.beta, "auto")
-    samples = _compute_samples(task, _SamplePlan(draws, mapping, estimate.beta), n_samples, progress)
+    samples, _ = _compute_samples(task, _SamplePlan(draws, mapping, estimate.beta), n_samples, progress)
     return _posterior(estimate, samples, seed, n_samples)
 
 
@@ -113,6 +116,8 @@ def bootstrap(
     random_state: Any = DEFAULT_SEED,
     n_jobs: int | None = None,
     seed: Any = UNSET,
+    effort: str = DEFAULT_EFFORT,
+    time_limit: float | None = None,
     progress: Progress | None = None,
 ) -> Bootstrap:
     """Bayesian bootstrap of an aggregation, its groups included, if the chain was estimated from counts.
@@ -129,8 +134,11 @@ def bootstrap(
         As in :func:`klump.aggregate`.
     n_samples
         Number of chains to draw and aggregate. The time is that of ``n_samples`` aggregations.
-    method, n_init
+    method, n_init, effort
         As in :func:`klump.aggregate`, for the estimate and for every sample.
+    time_limit
+        Seconds for the estimate and all samples together; the samples that are complete by then are kept. If there
+        are none, that is an error.
     random_state
         Seed, of the draws and of every search. The answer does not depend on ``n_jobs`` or the joblib backend.
     n_jobs
@@ -145,7 +153,7 @@ def bootstrap(
     Returns
     -------
     Bootstrap
-        On Ctrl-C the finished samples, marked ``interrupted``.
+        On Ctrl-C or after the time limit the finished samples, marked ``interrupted``.
 
     Examples
     --------
@@ -154,20 +162,36 @@ def bootstrap(
     Bootstrap(3 states in 2 groups, 20 samples, mean agreement 1.000)
     """
     check_method_with_number(method)
-    options = Options(n_init, check_seed(random_state, seed), n_jobs, gamma=gamma)
+    options = Options(
+        n_init,
+        check_seed(random_state, seed),
+        n_jobs,
+        gamma=gamma,
+        effort=effort,
+        time_limit=time_limit,
+    )
     chain, draws = estimate_chain(counts, states, prior, restrict, options.random_state)
     task = options.task(chain, n_states, check_beta(beta), method)
     _check_n_samples(n_samples, task.n_groups)
     check_progress(progress)
-    estimate = build_answer(task, run_method(task, method), method)
-    if estimate.interrupted:  # by Ctrl-C: the samples do not run
-        raise KeyboardInterrupt
-    # A copy of the task has no cached tables, which would be pickled with it.
-    search = _SampleSearch(replace(task), method, estimate.labels)
-    samples = _compute_samples(task, _SamplePlan(draws, estimate.map, task.beta, search), n_samples, progress)
+    try:
+        found = run_method(task, method)
+        found.raise_if_interrupted()  # the samples do not run
+        estimate = build_answer(task, found, method)
+        # A copy of the task has no cached tables, which would be pickled with it.
+        search = _SampleSearch(replace(task), method, estimate.labels)
+        plan = _SamplePlan(draws, estimate.map, task.beta, search)
+        samples, limit = _compute_samples(task, plan, n_samples, progress)
+    except TimeLimitReached as reason:
+        raise InvalidArgumentError(
+            "passed before the first sample was complete",
+            argument="time_limit",
+            value=reason.seconds,
+            remedy="pass a longer one",
+        ) from None
     own = [sample.own for sample in samples if sample.own is not None]
     return Bootstrap(
-        _posterior(estimate, samples, task.seed, n_samples),
+        _posterior(estimate, samples, task.seed, n_samples, limit),
         np.stack([labels for labels, _ in own]),
         tuple(costs for _, costs in own),
     )
@@ -211,6 +235,7 @@ class _ChainSample(NamedTuple):
     costs: Costs
     own: tuple[NDArray[Any], Costs] | None
     interrupted: bool
+    interrupted_after: float | None
 
 
 def _compute_sample(plan: _SamplePlan, number: int) -> _ChainSample:
@@ -220,17 +245,18 @@ def _compute_sample(plan: _SamplePlan, number: int) -> _ChainSample:
         matrix: Any = given.chain.transition_matrix
         matrix = matrix.toarray() if given.chain.is_sparse else matrix
         if plan.search is None:
-            return _ChainSample(matrix, given.masses, given.costs, None, False)
+            return _ChainSample(matrix, given.masses, given.costs, None, False, None)
         own = plan.search.aggregate(chain)
         # The smallest unsigned type: int64 labels of many samples take as much memory as a large chain.
         labels = plan.search.match(own.labels).astype(np.min_scalar_type(plan.mapping.n_groups - 1))
-        return _ChainSample(matrix, given.masses, given.costs, (labels, own.costs), own.interrupted)
+        ended = own.interrupted, own.interrupted_after
+        return _ChainSample(matrix, given.masses, given.costs, (labels, own.costs), *ended)
 
 
 def _compute_samples(
     task: Task, plan: _SamplePlan, n_samples: Any, progress: Progress | None
-) -> list[_ChainSample]:
-    """Compute all samples; Ctrl-C returns the finished ones, unless there are none."""
+) -> tuple[list[_ChainSample], float | None]:
+    """Return all samples, or after an interruption the finished ones, unless there are none, and its time limit."""
     n_samples, report = _check_n_samples(n_samples, task.n_groups), check_progress(progress)
     ready: list[_ChainSample] = []
     calls = ((plan, number) for number in range(n_samples))
@@ -240,17 +266,26 @@ def _compute_samples(
             for sample in task.run_all(_compute_sample, calls):
                 # The groups of an unfinished search would understate the agreement.
                 if sample.interrupted:
-                    raise KeyboardInterrupt
+                    raise interruption(sample.interrupted_after)
                 ready.append(sample)
                 if report is not None:
                     report(len(ready), n_samples, math.nan)
-    except KeyboardInterrupt:
+                if task.deadline is not None and len(ready) < n_samples:
+                    task.deadline.check()
+    except KeyboardInterrupt as reason:
         if not ready:
             raise
-    return ready
+        return ready, limit_of(reason)
+    return ready, None
 
 
-def _posterior(estimate: Aggregation, samples: list[_ChainSample], seed: int, n_samples: int) -> Posterior:
+def _posterior(
+    estimate: Aggregation,
+    samples: list[_ChainSample],
+    seed: int,
+    n_samples: int,
+    limit: float | None = None,
+) -> Posterior:
     return Posterior(
         estimate,
         np.stack([sample.matrix for sample in samples]),
@@ -258,6 +293,7 @@ def _posterior(estimate: Aggregation, samples: list[_ChainSample], seed: int, n_
         tuple(sample.costs for sample in samples),
         seed,
         interrupted=len(samples) < n_samples,
+        interrupted_after=limit,
     )
 
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from klump.aggregation import Aggregation, Costs
 from klump.aggregation.agreement import adjusted_rand_index
+from klump.aggregation.notes import format_interruption
 from klump.chain.wording import format_count, format_state
 from klump.errors import InvalidArgumentError
 from klump.resampling.intervals import Interval, Posterior, interval
@@ -62,8 +63,13 @@ class Bootstrap:
 
     @property
     def interrupted(self) -> bool:
-        """Whether Ctrl-C left fewer samples than requested."""
+        """Whether Ctrl-C or the time limit left fewer samples than requested."""
         return self.posterior.interrupted
+
+    @property
+    def interrupted_after(self) -> float | None:
+        """The time limit in seconds, if that left fewer samples than requested."""
+        return self.posterior.interrupted_after
 
     @cached_property
     def costs(self) -> NDArray[np.float64]:
@@ -153,7 +159,7 @@ class Bootstrap:
         ]
         lines += self._least_stable()
         if self.interrupted:
-            lines.append("interrupted: these are fewer samples than were asked for")
+            lines.append(f"{format_interruption(self)}: these are fewer samples than were asked for")
         return "\n".join(lines)
 
     def _least_stable(self) -> list[str]:

@@ -6,9 +6,11 @@ The best of ``n_init`` restarts at beta = 1 is annealed, as in the paper's exper
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
+from klump.search.deadline import search_in_progress
 from klump.search.descent import descend
 from klump.search.method import Found, Task, report_result
 from klump.search.objective import Objective
@@ -40,18 +42,20 @@ def annealing_path(task: Task, betas: Sequence[float]) -> list[Found]:
     first, *later = (Objective(beta, task.gamma) for beta in schedule(betas, task.step))
     # Progress steps: the restarts at beta = 1, and one for all other betas.
     path = [best_descent(task, first, _KEY, later_steps=1)]
-    all_labels, traces = descend(
-        task.problem,
-        path[0].labels,
-        task.n_groups,
-        later,
-        np.arange(task.chain.n_states),
-        max_sweeps=task.max_sweeps,
-        allow_empty=task.allow_empty,
-    )
+    # After the deadline the other betas are annealed all the same, unless a search around this one has an incumbent.
+    with search_in_progress(lambda: False):
+        all_labels, traces = descend(
+            task.problem,
+            path[0].labels,
+            task.n_groups,
+            later,
+            np.arange(task.chain.n_states),
+            max_sweeps=task.max_sweeps,
+            allow_empty=task.allow_empty,
+        )
     for objective, labels, trace in zip(later, all_labels, traces, strict=True):
         costs = tuple((trace + task.offset(objective)).tolist())
-        path.append(Found(labels, costs[-1], costs, path[0].interrupted))
+        path.append(replace(path[0], labels=labels, cost=costs[-1], trace=costs))
     path[-1] = report_result(task, path[-1], n_restarts(task) + 1)
     targets = set(betas)
     return [found for found, step in zip(path, [first, *later], strict=True) if step.beta in targets]

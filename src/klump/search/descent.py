@@ -10,13 +10,16 @@ from scipy import sparse
 
 from klump import information
 from klump.chain import MarkovChain
+from klump.search.deadline import check_deadline
 from klump.search.kernels.tables import DenseProblem, Problem
 from klump.search.method import Found, Labels, Record, Task
-from klump.search.objective import Objective
+from klump.search.objective import MIDDLE, Objective
 from klump.search.problem import make_table, make_work
 
 # Least decrease of the cost per move, in bits: above the rounding error of the sums that a price is computed from.
 TOLERANCE = 1e-13
+# Key of the random generator of a single descent.
+_KEY_ONCE = 7
 # Groups up to which a cost is computed from dense tables of k^2 entries (8 MB each at this k).
 _MAX_TABLE_GROUPS = 1_000
 
@@ -119,6 +122,7 @@ class LocalSearch:
             trace.append(self.cost)
             if (moves == 0 and order.size == n) or moves < min_moves * n:
                 break
+            check_deadline()
             order = self._waiting() if queue and moves > 0 else self.order
         if moves_since_build > 0:
             self.build()
@@ -152,6 +156,30 @@ class LocalSearch:
                 moves += 1
                 change += leave + join
         return moves, change
+
+
+def descend_once(task: Task) -> Found:
+    """One descent to the target objective, from the initial map if it has ``n_groups`` groups, else from random labels.
+
+    The answer of a method that the deadline ended before it had one.
+    """
+    labels = random_labels(task.chain.n_states, task.n_groups, task.rng(_KEY_ONCE), allow_empty=False)
+    if task.initial is not None and int(task.initial.max()) < task.n_groups:
+        labels = task.initial
+    order, objective = np.arange(task.chain.n_states), task.objective
+    # Random labels would be trapped in a poor local optimum.
+    objectives = [MIDDLE, objective] if objective.traps_poor_starts else [objective]
+    found, traces = descend(
+        task.problem,
+        labels,
+        task.n_groups,
+        objectives,
+        order,
+        max_sweeps=task.max_sweeps,
+        allow_empty=task.allow_empty,
+    )
+    trace = tuple((traces[-1] + task.offset(objective)).tolist())
+    return Found(found[-1], trace[-1], trace)
 
 
 def cost_of(task: Task, labels: Labels) -> float:

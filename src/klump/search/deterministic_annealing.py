@@ -27,6 +27,7 @@ from scipy import sparse
 
 from klump import information
 from klump.chain.validation import Matrix
+from klump.search.deadline import check_deadline
 from klump.search.descent import fill_empty_groups, score
 from klump.search.method import Found, Labels, Record, Task, better, report_result
 
@@ -129,6 +130,7 @@ class _Annealing:
         for _ in range(_MAX_TEMPERATURES):
             if temperature < _ROUNDING or self._is_done(groups):
                 break
+            check_deadline()
             groups = self._equilibrate(groups, temperature)
             groups, eigenvalues = self._eigenvalues(groups)
             groups = self._split_unstable(groups, eigenvalues, temperature)

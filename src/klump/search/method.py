@@ -16,6 +16,14 @@ from klump.arguments import Progress
 from klump.chain import MarkovChain
 from klump.parallel import run_all
 from klump.parallel.cluster import FutureCache
+from klump.search.deadline import (
+    Deadline,
+    TimeLimitReached,
+    check_deadline,
+    interruption,
+    limit_of,
+    search_in_progress,
+)
 from klump.search.kernels.tables import Problem
 from klump.search.objective import Objective
 from klump.search.problem import make_problem
@@ -45,6 +53,7 @@ class Task:
     gamma: float = 0.0
     effort: str = "balanced"
     progress: Progress | None = field(default=None, compare=False)
+    deadline: Deadline | None = field(default=None, compare=False, repr=False)
     futures: FutureCache = field(default_factory=FutureCache, compare=False, repr=False)
 
     @cached_property
@@ -77,9 +86,13 @@ class Task:
         return run_all(function, calls, self.n_jobs, self.futures)
 
     def report(self, done: int, total: int, best: float) -> None:
-        """Call the progress callback, if there is one; ``best`` is infinite while no result is known."""
+        """Call the progress callback, if there is one; ``best`` is infinite while no result is known.
+
+        Raises TimeLimitReached after the deadline.
+        """
         if self.progress is not None:
             self.progress(done, total, best)
+        check_deadline()
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,6 +113,7 @@ class Found:
 
     ``sweeps`` counts those of a local search, where a budget is kept. A stochastic map has ``weights`` (n x k);
     ``labels`` are then the most probable group of each state. Methods that build a hierarchy return it as ``record``.
+    ``interrupted_after`` is the time limit in seconds, if that and not Ctrl-C interrupted the search.
     """
 
     labels: Labels
@@ -109,6 +123,16 @@ class Found:
     weights: sparse.csr_array | None = None
     record: Record | None = None
     sweeps: float = 0.0
+    interrupted_after: float | None = None
+
+    def interrupt(self, reason: KeyboardInterrupt) -> Found:
+        """Mark the result as the incumbent of a search that Ctrl-C or the time limit interrupted."""
+        return replace(self, interrupted=True, interrupted_after=limit_of(reason))
+
+    def raise_if_interrupted(self) -> None:
+        """Interrupt the search around this one too, for the same reason."""
+        if self.interrupted:
+            raise interruption(self.interrupted_after)
 
 
 # Type of the function that runs a method.
@@ -126,26 +150,34 @@ class Interruptible(Protocol):
 
 
 def run_interruptible(search: Interruptible) -> Found:
-    """Run a search and return its incumbent; Ctrl-C ends the search early, or propagates without an incumbent."""
-    interrupted = False
+    """Run a search and return its incumbent; Ctrl-C ends the search early, or propagates without an incumbent.
+
+    The deadline does too, but propagates only if a search around this one has an incumbent.
+    """
     try:
-        search.run()
-    except KeyboardInterrupt:
+        with search_in_progress(lambda: search.best is not None):
+            search.run()
+    except KeyboardInterrupt as reason:
         if search.best is None:
             raise
-        interrupted = True
+        return search.best.interrupt(reason)
     assert search.best is not None
-    return replace(search.best, interrupted=interrupted)
+    return replace(search.best, interrupted=False, interrupted_after=None)
 
 
 def report_result(task: Task, found: Found, total: int = 1) -> Found:
-    """Report the last of ``total`` steps, unless the search was interrupted; Ctrl-C then marks the result."""
+    """Report the last of ``total`` steps, unless the search was interrupted; Ctrl-C then marks the result.
+
+    A deadline that passes now does not: the result is complete.
+    """
     if found.interrupted:
         return found
     try:
         task.report(total, total, found.cost)
-    except KeyboardInterrupt:
-        return replace(found, interrupted=True)
+    except TimeLimitReached:
+        return found
+    except KeyboardInterrupt as reason:
+        return found.interrupt(reason)
     return found
 
 

@@ -17,7 +17,7 @@ from klump.search.descent import descend, fill_empty_groups
 from klump.search.deterministic_annealing import deterministic_annealing
 from klump.search.exhaustive import exhaustive, n_partitions
 from klump.search.kernels.tables import Problem
-from klump.search.method import EQUAL, Found, Labels, Search, Task, better, run_interruptible
+from klump.search.method import EQUAL, Found, Labels, Search, Task, better, report_result, run_interruptible
 from klump.search.multilevel import multilevel
 from klump.search.objective import Objective
 from klump.search.sequential import sequential
@@ -193,8 +193,7 @@ def _only_partition(task: Task) -> Found:
     labels = np.arange(task.chain.n_states, dtype=np.int32) % task.n_groups
     found, traces = descend(task.problem, labels, task.n_groups, [task.objective], np.arange(0), max_sweeps=1)
     trace = tuple((traces[0] + task.offset(task.objective)).tolist())
-    task.report(1, 1, trace[-1])
-    return Found(found[0], trace[-1], trace)
+    return report_result(task, Found(found[0], trace[-1], trace))
 
 
 def component_methods(task: Task) -> tuple[Search, ...]:
@@ -240,8 +239,7 @@ class _PortfolioRun:
             self.done = (number + 1) * _STEPS_PER_COMPONENT - 1
             # The record of one component does not describe the portfolio's result.
             self._update([replace(found, record=None)])
-            if found.interrupted:
-                raise KeyboardInterrupt
+            found.raise_if_interrupted()
         context = _context(task, with_embeddings=self.plan.rounds > 0)
         given = [] if task.initial is None else [task.initial]
         rng = task.rng(_KEY_COMPONENTS, 0)

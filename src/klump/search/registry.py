@@ -36,6 +36,8 @@ class Method:
     """Takes ``tolerance``."""
     soft: bool = False
     """May return a stochastic map."""
+    takes_effort: bool = False
+    """Takes an ``effort``; other methods have ``n_init``."""
     lumps: bool = False
     """Returns an exact lumping; accepts chains that are not irreducible."""
 
@@ -50,10 +52,19 @@ def _lazy(module: str, function: str) -> Callable[[Task], Found]:
     return run
 
 
+# Efforts of "auto", in ascending order; ``portfolio.EFFORTS`` has their budgets.
+EFFORT_NAMES = ("quick", "balanced", "thorough")
+DEFAULT_EFFORT = "balanced"
+
 METHODS: dict[str, Method] = {
     method.name: method
     for method in (
-        Method("auto", _lazy("portfolio", "portfolio"), "a portfolio of searches, the cheapest partition"),
+        Method(
+            "auto",
+            _lazy("portfolio", "portfolio"),
+            "a portfolio of searches, the cheapest partition",
+            takes_effort=True,
+        ),
         Method("sequential", _lazy("sequential", "sequential"), "Algorithm 1", may_empty=True),
         Method("annealing", _lazy("annealing", "annealing"), "Algorithm 2", may_empty=True),
         Method("spectral", _lazy("spectral", "spectral"), "recursive bisection along eigenvectors"),

@@ -22,6 +22,7 @@ from scipy import sparse
 
 from klump import information
 from klump.chain.validation import Matrix
+from klump.search.deadline import check_deadline
 from klump.search.method import EQUAL, Labels
 from klump.search.objective import Objective
 
@@ -124,6 +125,7 @@ def _descend(problem: SoftProblem, point: Point, floor: float, max_steps: int) -
     costs: list[float] = []
     step = 1.0
     while len(costs) < max_steps:
+        check_deadline()
         direction = project_to_simplex(point.weights - step * gradient) - point.weights
         derivative = float(np.sum(mass * gradient * direction))
         lower = _line_search(problem, point, direction, derivative) if derivative < -_CONVERGED else None

@@ -99,8 +99,7 @@ class _SoftRun:
 
         task = self.task
         self.best = hard = portfolio(replace(task, allow_empty=False, progress=self._report_portfolio))
-        if hard.interrupted:
-            raise KeyboardInterrupt
+        hard.raise_if_interrupted()
         self.total = self.done + self.n_starts + _N_CONTINUED
         context = _context(task, hard.labels)
         # At beta = 1 without gamma no stochastic map is cheaper; without gamma no cost is below 0.
