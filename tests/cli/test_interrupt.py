@@ -11,12 +11,18 @@ import pytest
 pty = pytest.importorskip("pty")
 
 
+def _heed_ctrl_c():
+    """Programs that a shell starts in the background ignore the signal, and so do their children."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def test_ctrl_c_on_a_terminal(chain_file, chain):
     screen, terminal = pty.openpty()
     command = [sys.executable, "-m", "klump", "aggregate", "chain.csv", "--normalize", "-k", "3", "--json"]
     # More restarts than finish before the signal.
     command += ["--method", "sequential", "--n-init", "1000000"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=terminal) as process:
+    options = {"stdout": subprocess.PIPE, "stderr": terminal, "preexec_fn": _heed_ctrl_c}
+    with subprocess.Popen(command, **options) as process:
         os.close(terminal)
         shown = b""
         while b"best cost 0" not in shown:
