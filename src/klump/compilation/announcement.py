@@ -24,6 +24,8 @@ from klump.compilation.sources import kernel_key
 
 # Shortest compilation that is announced, in seconds.
 _MIN_SECONDS = 1.0
+# Shortest compilation that is announced after another one, as a share of its time.
+_MIN_SHARE = 0.5
 # Estimate for a kernel that is not in the table, in seconds.
 _UNKNOWN_SECONDS = 1.0
 # Tabulated time of the compiled kernels from which on they tell how fast this machine is, in seconds.
@@ -128,10 +130,11 @@ def _announce_need(key: str) -> None:
 
 
 def _announce(keys: set[str], remedy: str) -> None:
-    """Announce the compilation of kernels that were not announced before."""
+    """Announce the compilation of kernels that were not announced before, unless they take little more time."""
     seconds = _speed() * sum(_tabulated(key) for key in keys - _announced)
+    before = _speed() * sum(_tabulated(key) for key in _announced)
     _announced.update(keys)
-    if seconds >= _MIN_SECONDS:
+    if seconds >= max(_MIN_SECONDS, _MIN_SHARE * before):
         _logger.warning(f"compiling kernels for this machine: about {seconds:.0f} s, once{remedy}")
 
 
