@@ -172,7 +172,7 @@ def _lowest(bound: Floats) -> tuple[float, int]:
     for y in range(bound.size):
         least = min(least, bound[y])
     at = 0
-    while bound[at] != least:
+    while at < bound.size - 1 and bound[at] != least:
         at += 1
     return least, at
 
