@@ -14,7 +14,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from klump import compilation
+from klump import compilation, signals
 from klump.arguments import Progress, check_progress
 from klump.errors import KlumpError
 from klump.search.registry import METHODS
@@ -151,7 +151,7 @@ def _mapped() -> None:
     from klump.files import read_chain, write_chain
     from klump.sources.random_chains import random_chain
 
-    with TemporaryDirectory() as folder:
+    with TemporaryDirectory() as folder, signals.removing(folder):
         for n_states, degree in ((_MULTILEVEL, 5), (_MAPPED_STATES, _MAPPED_DEGREE)):
             path = Path(folder) / f"{n_states}.mapped"
             write_chain(random_chain(n_states, "sparse", degree=degree), path)

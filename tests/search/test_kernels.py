@@ -62,7 +62,7 @@ def bound_by_links(problem, table, weights, x, work, bounds):
     home, mu, loop = np.int64(table.labels[x]), problem.mu[x], problem.loops[x]
     leave = bound_leave_nu(table, home, mu)
     leave -= weights.flow * flow_bounds.bound_leaving(table.b, home, loop, work)
-    bounds[:] = leave + flow_bounds.bound_linked(table, weights, leave, mu, home, loop, work)
+    bounds[:] = leave + flow_bounds.bound_joining_linked(table, weights, leave, mu, home, loop, work)
     for way in range(2):
         for q in range(work.n_linked[way]):
             bounds[work.groups[way, q]] = work.bound[work.groups[way, q]]
@@ -579,14 +579,21 @@ def test_one_group_and_as_many_groups_as_states(layout, beta, rng):
 
 
 def test_sparse_chains_given_dense_are_searched_as_lists(rng):
-    # Twelve states on a ring: a dense table would be mostly zeros.
-    P = chains.normalized(np.roll(np.eye(12), 1, axis=1) + np.eye(12))
-    stored_dense, stored_sparse = Search(P, np.arange(12) % 3, 3), Search(P, np.arange(12) % 3, 3, "lists")
+    # 24 states on a ring: a dense table would be mostly zeros.
+    P = chains.normalized(np.roll(np.eye(24), 1, axis=1) + np.eye(24))
+    stored_dense, stored_sparse = Search(P, np.arange(24) % 3, 3), Search(P, np.arange(24) % 3, 3, "lists")
     assert not isinstance(stored_dense.problem, DenseProblem)
     assert not isinstance(stored_sparse.problem, DenseProblem)
     stored_dense.descend(0.3)
     stored_sparse.descend(0.3)
     assert stored_dense.labels == stored_sparse.labels
+
+
+@pytest.mark.parametrize(("n", "is_dense"), [(128, True), (129, False)])
+def test_a_small_chain_needs_fewer_transitions_to_be_searched_as_dense(n, is_dense):
+    successors = np.subtract.outer(np.arange(n), np.arange(n)) % n < 0.2 * n
+    problem = make_problem(MarkovChain(chains.normalized(successors.astype(float))))
+    assert isinstance(problem, DenseProblem) == is_dense
 
 
 # Without lists, and the queue

@@ -142,6 +142,7 @@ def by_type(declared: Callable[..., Any]) -> ByType:
     bare = [inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD) for name in names]
     choose.__signature__ = inspect.Signature(bare)  # type: ignore[attr-defined]
     options: Any = {**_options(FASTMATH, "numpy", allocates=False), "forceinline": True, **_NO_WRAPPERS}
+
     compile_overload(generic, jit_options=options)(choose)
     return cast(ByType, generic)
 

@@ -4,18 +4,24 @@ from __future__ import annotations
 
 import numpy as np
 
-from klump.compilation import FASTMATH, expanded, inlined
+from klump.compilation import expanded, inlined
 from klump.search.kernels.flow import join_b, leave_b, move_b
-from klump.search.kernels.flow_bounds import bound_b, bound_join_nu, bound_leaving, bound_linked, least_linked
+from klump.search.kernels.flow_bounds import (
+    bound_b,
+    bound_join_nu,
+    bound_joining_linked,
+    bound_leaving,
+    least_linked,
+)
 from klump.search.kernels.layouts import (
     bound_a,
+    bound_linked,
     bounds_b_exactly,
     collect_links,
     enqueue_neighbours,
     join_a,
     leave_a,
     move_a,
-    try_linked,
 )
 from klump.search.kernels.logarithm import LOG2_E, SMALLEST, f, fast_log2, least_log2
 from klump.search.kernels.tables import (
@@ -23,7 +29,6 @@ from klump.search.kernels.tables import (
     OUT,
     A,
     DenseA,
-    Floats,
     Group,
     ListsA,
     NoA,
@@ -37,6 +42,10 @@ from klump.search.kernels.tables import (
 _MANY_GROUPS = 128
 # Least number of groups per link, for the same. Empirical.
 _GROUPS_PER_LINK = 32
+# Position of the sign bit of a float64.
+_SIGN = 63
+# Largest int64: all bits but the sign.
+_MAX_KEY = 0x7FFFFFFFFFFFFFFF
 
 
 @expanded
@@ -117,64 +126,70 @@ def best_group(
     """Cheapest group for state x and the change of the cost; its own group if none lowers it by the tolerance.
 
     Branch and bound: the group with the lowest bound is priced exactly, until the best price is below all other bounds.
-    The lowest number wins a tie.
+    The lowest number wins a tie. If ``bound_linked`` bounds the groups with links, all others are bounded only if their
+    common bound is not above the best price.
     """
+    best: Group = np.int64(table.labels[x])
+    least = -tolerance
     collect(problem, table, weights, x, work)
-    best, least, elsewhere = try_linked(table.a, problem, table, weights, x, -tolerance, work)
-    # No group without links can be cheaper.
-    if elsewhere > least:
-        return best, least
-    _bound_moves(problem, table, weights, x, work)
-    work.bound[best] = np.inf
-    bound, y = _lowest(work.bound)
-    while bound <= least and not (bound == least and y > best):
-        price = price_move(problem, table, weights, x, y, work)
-        if price < least or (price == least and y < best):
-            best, least = y, price
-        work.bound[y] = np.inf
-        bound, y = _lowest(work.bound)
-    return best, least
+    elsewhere = bound_linked(table.a, problem, table, weights, x, work)
+    linked = elsewhere > -np.inf
+    while True:
+        if not linked:
+            _bound_moves(problem, table, weights, x, work)
+            work.bound[best] = np.inf
+        bound, y = _lowest_bound(work, linked, least)
+        while bound <= least and not (bound == least and y > best):
+            price = price_move(problem, table, weights, x, y, work)
+            if price < least or (price == least and y < best):
+                best, least = y, price
+            work.bound[y] = np.inf
+            bound, y = _lowest_bound(work, linked, least)
+        if not linked or elsewhere > least:
+            return best, least
+        linked = False
 
 
-@try_linked.register(DenseA)
-@try_linked.register(ListsA)
-def _try_nothing(
-    a: A, problem: Problem, table: Table, weights: Weights, x: int, limit: float, work: Work
-) -> tuple[Group, float, float]:
-    return np.int64(table.labels[x]), limit, -np.inf
+@bound_linked.register(DenseA)
+@bound_linked.register(ListsA)
+def _bound_nothing(a: A, problem: Problem, table: Table, weights: Weights, x: int, work: Work) -> float:
+    return -np.inf
 
 
-@try_linked.register(NoA)
-def _try_linked(
-    a: A, problem: Problem, table: Table, weights: Weights, x: int, limit: float, work: Work
-) -> tuple[Group, float, float]:
+@bound_linked.register(NoA)
+def _bound_linked(a: A, problem: Problem, table: Table, weights: Weights, x: int, work: Work) -> float:
     home, mu, loop = np.int64(table.labels[x]), problem.mu[x], problem.loops[x]
-    best: Group = home
-    least = limit
     if table.size.size < max(_MANY_GROUPS, _GROUPS_PER_LINK * (work.n_linked[OUT] + work.n_linked[IN])):
-        return best, least, -np.inf
+        return -np.inf
     leave = bound_leave_nu(table, home, mu) - weights.flow * bound_leaving(table.b, home, loop, work)
-    elsewhere = leave + bound_linked(table, weights, leave, mu, home, loop, work)
-    bound, y = least_linked(work)
-    while bound <= least and not (bound == least and y > best):
-        price = price_move(problem, table, weights, x, y, work)
-        if price < least or (price == least and y < best):
-            best, least = y, price
-        work.bound[y] = np.inf
-        bound, y = least_linked(work)
-    return best, least, elsewhere
+    return leave + bound_joining_linked(table, weights, leave, mu, home, loop, work)
 
 
-@inlined(fastmath=FASTMATH | {"nnan"})
-def _lowest(bound: Floats) -> tuple[float, int]:
-    """Find the lowest bound and its first group, in two loops: one that keeps the index does not vectorise."""
-    least = bound[0]
-    for y in range(bound.size):
-        least = min(least, bound[y])
-    at = 0
-    while at < bound.size - 1 and bound[at] != least:
-        at += 1
-    return least, at
+@inlined
+def _lowest_bound(work: Work, linked: bool, limit: float) -> tuple[float, Group]:
+    """Find the lowest bound and its group, the lowest number in a tie; the group only if the bound is within the limit.
+
+    Of the groups with links, or of all groups.
+    """
+    if linked:
+        return least_linked(work)
+    bound, y = work.bound, np.int64(0)
+    # As integers: the minimum of floats does not vectorise.
+    key = np.int64(_MAX_KEY)
+    for z in range(bound.size):
+        key = min(key, _sort_key(bound[z]))
+    least = np.int64(_sort_key(np.int64(key).view(np.float64))).view(np.float64)
+    if least <= limit:
+        while y < bound.size - 1 and bound[y] != least:
+            y += 1
+    return least, y
+
+
+@inlined
+def _sort_key(value: float) -> np.int64:
+    """Map float64 to int64 monotonically; on bits the map is its own inverse."""
+    bits = np.float64(value).view(np.int64)
+    return np.int64(bits ^ ((bits >> np.int64(_SIGN)) & np.int64(_MAX_KEY)))
 
 
 @expanded

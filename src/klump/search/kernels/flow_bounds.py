@@ -80,39 +80,44 @@ def _least_loss(b: float, log: float, r: float) -> float:
 @inlined
 def bound_b(b: Flow, loop: float, work: Work) -> None:
     """Fill ``work.gain_b`` for every group: ``sum r log2 r + sum r G(d)``, the second sum in float32."""
-    k, total, constant, n_rows = b.counts.shape[0], loop, 0.0, 1
+    k, mass, log, size = b.counts.shape[0], work.buffer[0], work.buffer[1], 1
+    mass[0] = loop
     for way in range(2):
         for q in range(work.n_linked[way]):
-            total += work.mass[way, work.groups[way, q]]
+            mass[size] = work.mass[way, work.groups[way, q]]
+            size += 1
+    total, constant = 0.0, 0.0
+    for j in range(size):
+        log[j] = fast_log2(max(mass[j], SMALLEST))
+        total += mass[j]
+        # The slopes are at most 1, and 0 below d = -4; above, abs(d) <= max(4, -log2 r). So rounding errors of log2 r
+        # and d change a line by less than _ROUNDING (8 - 2 log2 r).
+        constant += mass[j] * (log[j] + _ROUNDING * (8.0 - 2.0 * log[j]))
     inverse = 1.0 / max(total, SMALLEST)
     work.rough[0] = np.float32(0.0)
+    if loop > 0.0:
+        _add_row(b, 2 * k, loop * inverse, log[0], work)
+    j = 1
     for way in range(2):
         for q in range(work.n_linked[way]):
-            z = np.int64(work.groups[way, q])
-            constant += _add_row(b, way * k + z, work.mass[way, z], inverse, work)
-            n_rows += 1
-    if loop > 0.0:
-        constant += _add_row(b, 2 * k, loop, inverse, work)
+            _add_row(b, way * k + np.int64(work.groups[way, q]), mass[j] * inverse, log[j], work)
+            j += 1
     # All terms are positive: the relative error of the sum is that of its terms and its additions.
-    total *= 1.0 + (n_rows + _OPERATIONS) * _ROUNDING
+    total *= 1.0 + (size + _OPERATIONS) * _ROUNDING
     for y in range(work.gain_b.size):
         work.gain_b[y] = constant + total * np.float64(work.rough[0, y])
     _correct_diagonal(b, loop, work)
 
 
 @inlined
-def _add_row(b: Flow, row: int, r: float, inverse: float, work: Work) -> float:
-    """Add the bound of ``(r / total) G(d)`` for each entry of a row; returns ``r log2 r``, rounded up."""
-    log = fast_log2(max(r, SMALLEST))
-    share, rough_log, log_b, rough = np.float32(r * inverse), np.float32(log), b.rough_log[row], work.rough[0]
+def _add_row(b: Flow, row: int, share: float, log: float, work: Work) -> None:
+    """Add the bound of ``share G(d)`` for each entry of a row of B, with ``share = r / total`` and ``log = log2 r``."""
+    rough_share, rough_log, log_b, rough = np.float32(share), np.float32(log), b.rough_log[row], work.rough[0]
     for y in range(rough.size):
         d = log_b[y] - rough_log
         low = max(_SLOPE1 * d + _LEVEL1, _LEVEL0)
         high = max(_SLOPE2 * d + _LEVEL2, d + _LEVEL3)
-        rough[y] += share * max(low, high)
-    # The slopes are at most 1, and 0 below d = -4; above, abs(d) <= max(4, -log2 r). So rounding errors of log2 r and d
-    # change a line by less than _ROUNDING (8 - 2 log2 r).
-    return r * (log + _ROUNDING * (8.0 - 2.0 * log))
+        rough[y] += rough_share * max(low, high)
 
 
 @inlined
@@ -146,7 +151,7 @@ def bound_join_nu(table: Table, y: int, mu: float, least_rise: float) -> float:
 
 
 @inlined
-def bound_linked(
+def bound_joining_linked(
     table: Table, weights: Weights, leave: float, mu: float, home: int, loop: float, work: Work
 ) -> float:
     """Bound the price of moving to each group that the state has links with, for ``NoA``.

@@ -11,7 +11,7 @@ that on leaving plus c. It is ``c = sum_i f(J[i, x])`` for ``ListsA`` and 0 for 
 from __future__ import annotations
 
 from klump.compilation import by_type
-from klump.search.kernels.tables import A, Flow, Group, Ints, Labels, Problem, Table, Waiting, Weights, Work
+from klump.search.kernels.tables import A, Flow, Ints, Labels, Problem, Table, Waiting, Weights, Work
 
 
 @by_type
@@ -66,13 +66,10 @@ def bounds_b_exactly(a: A) -> bool:
 
 
 @by_type
-def try_linked(
-    a: A, problem: Problem, table: Table, weights: Weights, x: int, limit: float, work: Work
-) -> tuple[Group, float, float]:
-    """Search the groups that state x has links with, if A is not kept and there are many groups.
+def bound_linked(a: A, problem: Problem, table: Table, weights: Weights, x: int, work: Work) -> float:
+    """Bound the price of moving state x to each group that it has links with, for ``NoA`` with many groups.
 
-    Returns the best group with a price below the limit, its price, and a lower bound of the prices of all groups
-    without links; where nothing is searched: the group of x, the limit, and minus infinity.
+    Returns a lower bound of the prices of all other groups; minus infinity where nothing is bounded.
     """
     raise TypeError(type(a))
 

@@ -43,6 +43,8 @@ from klump.search.kernels.tables import (
     Work,
 )
 
+# Largest error of a stationary distribution that the user gives (``MarkovChain``): bound of abs(mu P - mu).
+_MU_ERROR = 1e-8
 # Upper limit of A[i, y] / r in float32: its products stay finite.
 _LARGEST = 2.0**60
 # Twice the relative rounding error of a float32 operation.
@@ -195,10 +197,10 @@ def _collect_in_links(problem: SparseProblem, labels: Labels, x: int, work: Work
 @bound_a.register(ListsA)
 def _bound_lists(a: ListsA, problem: SparseProblem, x: int, home: int, from_below: bool, work: Work) -> float:
     # In float32: all terms are positive, so the relative error of a sum is that of its terms and its additions.
-    begin, end, inflow, filled = problem.indptr[x], problem.indptr[x + 1], 0.0, np.uint64(0)
-    for p in range(begin, end):
-        inflow += problem.mass[p]
-    inverse = 1.0 / max(inflow, SMALLEST)
+    begin, end, filled = problem.indptr[x], problem.indptr[x + 1], np.uint64(0)
+    # At least the mass of all transitions to x, so that shares are at most 1.
+    scale = problem.mu[x] + _MU_ERROR
+    inverse = 1.0 / scale
     work.rough[:] = np.float32(0.0)
     for p in range(begin, end):
         i = np.uint32(problem.indices[p])
@@ -209,17 +211,18 @@ def _bound_lists(a: ListsA, problem: SparseProblem, x: int, home: int, from_belo
         filled = _append_list(a, i, np.int32(home), problem.mass[p], share, work, filled)
     _add_gains(work, filled)
     error = ROUGH_GAIN_ERROR + (end - begin + _OPERATIONS) * _ROUNDING
-    low, high = inflow * (1.0 - error), inflow * (1.0 + error)
+    low, high = scale * (1.0 - error), scale * (1.0 + error)
     for y in range(work.gain_a.size):
         work.gain_a[y] = (low if from_below else high) * np.float64(work.rough[0, y] + work.rough[1, y])
     return -(high if from_below else low) * np.float64(work.rough[0, home] + work.rough[1, home])
 
 
-@inlined
+@inlined(fastmath=False)
 def _append_list(a: ListsA, i: int, home: int, r: float, share: Any, work: Work, filled: Any) -> Any:
-    """Append ``u = A[i, y] / r``, the share ``r / inflow`` and y to the buffers, for each group y in the list of i.
+    """Append ``u = A[i, y] / r``, the share ``r / scale`` and y to the buffers, for each group y in the list of i.
 
-    ``A[i, home]`` is taken without r. Returns the number of entries in the buffers, a multiple of ``LANES``.
+    ``A[i, home]`` is taken without r. Returns the number of entries in the buffers, a multiple of ``LANES``. Without
+    fast math, in which LLVM replaces the product with the inverse by a division per entry.
     """
     inverse, begin = 1.0 / max(r, SMALLEST), np.uint64(a.bounds[i, 0])
     for block in range(begin, begin + np.uint64(_n_blocks(a, i))):
@@ -307,9 +310,12 @@ def _prefetch_lists(
 
 @inlined
 def _prefetch_list(a: ListsA, i: int) -> None:
-    # Most lists have at most two blocks.
-    prefetch(a.blocks, np.uint64(a.bounds[i, 0]))
-    prefetch(a.blocks, np.uint64(a.bounds[i, 0] + _n_blocks(a, i) - 1))
+    # Most lists have at most three blocks.
+    first = np.uint64(a.bounds[i, 0])
+    last = first + np.uint64(max(_n_blocks(a, i), 1) - 1)
+    prefetch(a.blocks, first)
+    prefetch(a.blocks, (first + last) >> np.uint64(1))
+    prefetch(a.blocks, last)
 
 
 # NoA: all changes are 0.

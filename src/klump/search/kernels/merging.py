@@ -265,7 +265,8 @@ def cheapest_pair(
             continue
         for b in range(a + 1, k):
             if bound[a, b] < best and not (a == at_a and b == at_b):
-                bound[a, b] = max(bound[a, b], _rough_price(groups, weight_into, weight_flow, a, b, False))
+                price = _rough_price(groups, weight_into, weight_flow, a, b, np.bool_(False))
+                bound[a, b] = max(bound[a, b], price)
                 if bound[a, b] < best:
                     price = price_pair(groups, weight_into, weight_flow, a, b)
                     exact += 1
@@ -317,12 +318,12 @@ def merge_pair(
             _set_bound(groups, min(b, c), max(b, c), bound[c, last])
     groups.alive[0] = last
     if _has_few_links(groups, a):
-        _price_by_links(groups, weight_into, weight_flow, a, 0)
+        _price_by_links(groups, weight_into, weight_flow, a, np.int64(0))
         return
     for c in range(last):
         if c != a:
             first, second = min(a, c), max(a, c)
-            price = _rough_price(groups, weight_into, weight_flow, first, second, False)
+            price = _rough_price(groups, weight_into, weight_flow, first, second, np.bool_(False))
             _set_bound(groups, first, second, price)
 
 
