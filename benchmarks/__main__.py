@@ -82,7 +82,9 @@ def parsed(words=None):
     )
     both.add_argument("--output", help="name of the files in benchmarks/results, for one of the two")
     rows = parser.add_argument_group("cliffs")
-    rows.add_argument("--rows", help="table (the default), all, or a regular expression, like noisy-.*-k5-")
+    rows.add_argument(
+        "--rows", help="table (the default), degenerate, all, or a regular expression, like noisy-.*-k5-"
+    )
     rows.add_argument("--resume", action="store_true", help="keep what an interrupted run has measured")
     peers = parser.add_argument_group("peers")
     peers.add_argument("--quick", action="store_true", help="up to 10,000 states, one round, 60 s each")

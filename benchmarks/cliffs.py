@@ -18,7 +18,7 @@ from dataclasses import asdict, dataclass
 from itertools import combinations, groupby, product
 from pathlib import Path
 
-from benchmarks import cliff_report
+from benchmarks import cliff_report, degenerate
 from benchmarks.measure import Verdict
 from benchmarks.process import ROOT, ask
 from benchmarks.workloads import attachment_matrix
@@ -69,6 +69,10 @@ class Row:
         return self.kind, self.n_groups, self.beta
 
     @property
+    def is_planted(self) -> bool:
+        return self.kind != "attachment" and self.kind not in degenerate.CHAINS
+
+    @property
     def methods(self) -> tuple[str, ...]:
         """What is measured; where there are no planted groups, the multilevel search by itself too."""
         others = [name for name in ("multilevel",) if self.kind == "attachment" and name in METHODS]
@@ -79,6 +83,8 @@ class Row:
         n, k = self.n_states, self.n_groups
         if self.kind == "attachment":
             return attachment_matrix(round(DRAWN_PER_STATE * n), ATTACHMENT_LINKS), None
+        if self.kind in degenerate.CHAINS:
+            return degenerate.CHAINS[self.kind](n), None
         if self.kind == "dense":
             chain, planted = block_chain((n // k,) * k, alpha=0.5, eps=0.4, random_state=0)
         else:
@@ -101,10 +107,12 @@ TABLE = (
     Row("noisy", 100_000, 50, 0.5, "2"),
     *(Row("attachment", ATTACHMENT_STATES, k, beta) for k in (20, 50) for beta in (0.5, 1.0)),
 )
+DEGENERATE = tuple(Row(kind, n, k, beta) for kind, n, k in degenerate.QUESTIONS for beta in degenerate.BETAS)
 _SIZES = (300, 1_000, 3_000, 10_000, 30_000, 100_000)
 _LISTED = {row.name for row in TABLE}
 ROWS = (
     *TABLE,
+    *DEGENERATE,
     *(
         row
         for kind, k, beta, n in product(("noisy", "metastable"), (5, 20, 50), (0.3, 0.5, 1.0), _SIZES)
@@ -118,7 +126,7 @@ class Settings:
     """What is run, and how long each measurement may take."""
 
     rows: str = "table"
-    """``"table"``, ``"all"``, or a regular expression that the name of a row matches from its beginning."""
+    """``"table"``, ``"degenerate"``, ``"all"``, or a regular expression that names match from their beginning."""
     rounds: int = 1
     limit: float = 300.0
     """CPU seconds."""
@@ -129,6 +137,8 @@ class Settings:
     def chosen(self) -> list[Row]:
         if self.rows == "table":
             return list(TABLE)
+        if self.rows == "degenerate":
+            return list(DEGENERATE)
         chosen = [row for row in ROWS if self.rows == "all" or re.match(self.rows, row.name)]
         return sorted(chosen, key=lambda row: (row.family, row.n_states))
 
@@ -273,7 +283,7 @@ def ratios(figures: list[Figures]) -> tuple[dict[str, float], list[str]]:
 
 
 def excesses(figures: list[Figures]) -> tuple[dict[str, float], list[str]]:
-    planted = [each for each in figures if each.row.kind != "attachment"]
+    planted = [each for each in figures if each.row.is_planted]
     known = {each.row.name: excess for each in planted if (excess := each.excess) is not None}
     known |= {each.row.name: math.inf for each in planted if each.at_least("auto") == math.inf}
     return known, [each.row.name for each in planted if each.row.name not in known]
@@ -301,7 +311,10 @@ def source_digest() -> str:
     """Digest of all code that is measured: of klump, and of this benchmark."""
     files = [
         *(ROOT / "src" / "klump").rglob("*.py"),
-        *(ROOT / "benchmarks" / name for name in ("cliffs.py", "cliff_trial.py", "workloads.py")),
+        *(
+            ROOT / "benchmarks" / name
+            for name in ("cliffs.py", "cliff_trial.py", "workloads.py", "degenerate.py")
+        ),
     ]
     digest = hashlib.sha256()
     for path in sorted(files):

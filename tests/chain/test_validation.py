@@ -283,6 +283,44 @@ def test_a_wrong_distribution_is_refused(law, message, form):
     assert re.search(re.escape(message), refusal(form(P), stationary_distribution=law))
 
 
+@pytest.mark.parametrize("coupling", [1e-9, 1e-14])
+@pytest.mark.parametrize("law", [[0.5, 0.5, 0.0, 0.0], [0.4, 0.4, 0.1, 0.1]])
+def test_a_small_residual_does_not_excuse_a_wrong_distribution(coupling, law):
+    block = np.full((2, 2), 0.5)
+    nearly = np.kron(np.eye(2), block) * (1 - coupling) + coupling / 4
+    assert "is not that of the chain: it has" in refusal(nearly, stationary_distribution=law)
+    chain = MarkovChain(nearly, stationary_distribution=np.full(4, 0.25))
+    np.testing.assert_array_equal(chain.stationary_distribution, np.full(4, 0.25))
+
+
+def test_masked_entries_are_refused():
+    masked = np.ma.masked_array(P, mask=np.eye(3, dtype=bool))
+    assert "has 3 masked entries; fill them" in refusal(masked)
+    np.testing.assert_allclose(MarkovChain(np.ma.masked_array(P)).transition_matrix, P)
+
+
 def test_the_state_with_the_largest_residual_is_named():
     message = refusal(P, stationary_distribution=[1 / 3, 1 / 3, 1 / 3])
     assert "at state 2 mu P differs from mu by 0.1; leave it out to have it computed" in message
+
+
+@pytest.mark.parametrize("normalize", [False, True])
+@pytest.mark.parametrize("shape", [(0, 0), (3, 3), (0, 3)])
+def test_sparse_matrices_without_entries(shape, normalize):
+    with pytest.raises(InvalidChainError, match=r"is empty|sums to 0|is all zero|must be square"):
+        MarkovChain(sparse.csr_array(shape), normalize=normalize)
+
+
+def test_entries_beyond_float64():
+    with pytest.raises(InvalidChainError, match="must hold numbers"):
+        MarkovChain([[10**400, 1], [1, 1]])
+    if np.finfo(np.longdouble).max > np.finfo(float).max:
+        with pytest.raises(InvalidChainError, match="inf in column 0: every entry must be a finite number"):
+            MarkovChain(np.array([[np.longdouble("1e4000"), 1], [1, 1]]))
+
+
+def test_lone_surrogates_are_no_names():
+    with pytest.raises(
+        InvalidChainError, match=r"state name 'a\\ud800' at position 1 has half of a surrogate pair"
+    ):
+        MarkovChain([[0.5, 0.5], [0.5, 0.5]], ["b", "a\ud800"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache
 from importlib import metadata
 from typing import Any
@@ -31,6 +32,7 @@ from klump.search.annealing import annealing_path, schedule
 from klump.search.deadline import TimeLimitReached, run_until
 from klump.search.descent import descend_once
 from klump.search.method import Found, Task
+from klump.search.problem import to_search_format
 from klump.search.registry import DEFAULT_EFFORT, METHODS, names_of
 
 
@@ -184,6 +186,7 @@ def aggregate(
 
 def run_method(task: Task, method: str) -> Found:
     """Run a method on a task, with BLAS on one thread, until the deadline of the task."""
+    task = replace(task, chain=to_search_format(task.chain)) if task.chain.is_irreducible else task
     with one_thread(), need(f"{method}, {'sparse' if task.chain.is_sparse else 'dense'}"):
         try:
             with run_until(task.deadline):
@@ -240,7 +243,7 @@ def beta_path(
     """
     chain = as_chain(chain)
     wanted = schedule([0.0], check_step(step)) if betas is None else check_betas(betas)
-    wanted = sorted({round(beta, 12) for beta in wanted}, reverse=True)
+    wanted = sorted({round(float(beta), 12) for beta in wanted}, reverse=True)
     options = Options(
         n_init,
         random_state,

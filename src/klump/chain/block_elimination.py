@@ -35,8 +35,8 @@ from klump.parallel import one_thread
 
 Floats = NDArray[np.float64]
 
-# Most states of a chain for which the loop over states is interpreted, so that nobody waits for the compiler: 0.3 ms.
-_MAX_INTERPRETED = 50
+# Most states of a chain for which the loop over states is interpreted, so that nobody waits for the compiler: 1.4 ms.
+_MAX_INTERPRETED = 128
 # Most states of a chain that is compiled, but not divided into blocks: from here on, BLAS is faster.
 _MAX_UNBLOCKED = 512
 # Most states of a block.

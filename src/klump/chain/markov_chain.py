@@ -111,8 +111,11 @@ class MarkovChain:
                 if names is None:
                     names = tuple(kept.tolist())
         if stationary_distribution is not None:
-            mu = validation.check_stationary_distribution(stationary_distribution, matrix)
-            self.__dict__["_supplied"] = _read_only(mu)
+            from klump.chain.supplied import check_stationary_distribution
+
+            self.__dict__["_supplied"] = _read_only(
+                check_stationary_distribution(stationary_distribution, matrix)
+            )
         elif known and matrix is given:
             facts = ("stationary_distribution", "_supplied", "classes")
             self.__dict__.update({name: known.__dict__[name] for name in facts if name in known.__dict__})

@@ -1,4 +1,4 @@
-"""Validation of transition matrices, state names and stationary distributions."""
+"""Validation of transition matrices and state names."""
 
 from __future__ import annotations
 
@@ -15,8 +15,6 @@ from klump.errors import CountsError, InvalidChainError, Setting
 
 # Remedy for rows that do not sum to 1.
 NORMALIZE = ("pass ", Setting("normalize", True), " to divide each row by its sum")
-# Remedy for a stationary distribution that is not valid.
-_COMPUTE = "leave it out to have it computed"
 # Largest |row sum - 1| that is taken for rounding of the input's precision and corrected silently, per precision.
 _TOLERANCE = {"double": 1e-8, "single": 1e-5}
 # Largest |row sum - 1| that is left as it is: float64 rounding of a sum of some thousand terms.
@@ -66,6 +64,11 @@ def downcast_indices(matrix: sparse.csr_array) -> sparse.csr_array:
 
 
 def _dense_copy(given: Any, what: str) -> NDArray[np.float64]:
+    if np.ma.is_masked(given):
+        n_masked = int(np.ma.getmaskarray(given).sum())
+        raise InvalidChainError(
+            f"the {what} has {n_masked} masked entries", remedy="fill them, for instance by .filled(0)"
+        )
     try:
         array = np.asarray(given)
     except ValueError as error:
@@ -75,8 +78,9 @@ def _dense_copy(given: Any, what: str) -> NDArray[np.float64]:
     if np.issubdtype(array.dtype, np.complexfloating):
         raise InvalidChainError(f"the {what} has complex entries", remedy="take its real part first")
     try:
-        return np.array(array, dtype=np.float64, order="C")
-    except (TypeError, ValueError) as error:
+        with np.errstate(over="ignore"):  # an infinite entry is reported as such
+            return np.array(array, dtype=np.float64, order="C")
+    except (TypeError, ValueError, OverflowError) as error:
         raise InvalidChainError(f"the {what} must hold numbers, but it holds {array.dtype} values") from error
 
 
@@ -226,7 +230,7 @@ def _row_sum_error(
     problem = f"of the transition matrix sums to {sums[first]:.12g} instead of 1"
     if n_wrong > 1:
         problem += f" ({n_wrong} such rows)"
-    if np.all(values == np.floor(values)) and values.max() > 1:
+    if np.all(values == np.floor(values)) and values.max(initial=0.0) > 1:
         problem += ": these look like counts"
         return CountsError(problem, row=first_row + first, remedy="use MarkovChain.from_counts")
     return InvalidChainError(problem, row=first_row + first, remedy=NORMALIZE)
@@ -255,6 +259,12 @@ def state_names(states: Iterable[Hashable], n: int) -> tuple[Hashable, ...]:
                 state=name,
                 remedy="use text, numbers or tuples",
             ) from error
+        if isinstance(name, str) and not _is_unicode(name):
+            raise InvalidChainError(
+                f"state name {name!r} at position {position} has half of a surrogate pair, which is not Unicode text",
+                state=name,
+                remedy="replace it",
+            )
         if first != position:
             raise InvalidChainError(
                 f"state name {name!r} is given twice (positions {first} and {position})",
@@ -264,42 +274,10 @@ def state_names(states: Iterable[Hashable], n: int) -> tuple[Hashable, ...]:
     return names
 
 
-def check_stationary_distribution(given: Any, matrix: Matrix) -> NDArray[np.float64]:
-    """Validate a stationary distribution that the caller supplied, and return a copy."""
+def _is_unicode(name: str) -> bool:
+    """Whether a string can be encoded; one with lone surrogates can be neither printed nor written."""
     try:
-        mu = np.array(given, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise InvalidChainError(
-            "must be a vector of numbers", argument="stationary_distribution", remedy=_COMPUTE
-        ) from error
-    n = matrix.shape[0]
-    if mu.shape != (n,):
-        raise InvalidChainError(
-            f"has shape {mu.shape}, but the chain has {n} states",
-            argument="stationary_distribution",
-            remedy=_COMPUTE,
-        )
-    if not np.isfinite(mu).all() or (mu < 0).any():
-        where = int(np.flatnonzero(~np.isfinite(mu) | (mu < 0))[0])
-        raise InvalidChainError(
-            f"has {mu[where]} at state {where}: probabilities are finite and non-negative",
-            argument="stationary_distribution",
-            row=where,
-            remedy=_COMPUTE,
-        )
-    if abs(mu.sum() - 1.0) > 1e-8:
-        raise InvalidChainError(
-            f"sums to {mu.sum():.12g} instead of 1", argument="stationary_distribution", remedy=_COMPUTE
-        )
-    if abs(mu.sum() - 1.0) > _ROUNDING:  # else bit for bit, so that files round-trip
-        mu /= mu.sum()
-    flow = np.abs(mu @ matrix - mu)
-    if flow.sum() > 1e-8:
-        worst = int(np.argmax(flow))
-        raise InvalidChainError(
-            f"is not stationary: at state {worst} mu P differs from mu by {flow[worst]:.3g}",
-            argument="stationary_distribution",
-            row=worst,
-            remedy=_COMPUTE,
-        )
-    return mu
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

@@ -15,7 +15,7 @@ from typing import Any
 
 from scipy.sparse import csr_array
 
-from klump import __version__
+from klump import __version__, signals
 from klump.aggregation import Aggregation
 from klump.aggregation.mapping import from_labels
 from klump.aggregation.numbering import rank_by_mass
@@ -309,8 +309,10 @@ def _run(
                 return rows, rows[-1].interrupted_after
             if report is not None:
                 report(len(rows), len(contestants), _lowest_cost(rows))
-            if task.deadline is not None and len(rows) < len(contestants):
-                task.deadline.check()
+            if len(rows) < len(contestants):
+                signals.check()
+                if task.deadline is not None:
+                    task.deadline.check()
     except KeyboardInterrupt as reason:
         if not rows:
             raise

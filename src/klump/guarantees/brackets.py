@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 from scipy import sparse
 
-from klump import information
+from klump import information, signals
 from klump.arguments import Progress, check_number, check_progress
 from klump.chain import MarkovChain
 from klump.guarantees.entropy_rate import Block, blocks, hidden_markov_process
@@ -165,7 +165,10 @@ def compute_guarantees(
             done.append(block)
             divergence = _tighten(divergence, shortest, block, lumpability)
             if report is not None:
-                report(block.operations, int(budget), math.nan)
+                try:
+                    report(block.operations, int(budget), math.nan)
+                except signals.Interrupted:  # these bounds hold too
+                    break
     one_step_entropy = shortest.upper  # H(Y2|Y1)
     # R(Y) <= R(X) by data processing.
     redundancy = max(kept, min(kept + divergence.upper, chain.redundancy_rate))

@@ -1,7 +1,8 @@
-"""Time limits: a deadline that the searches of a call check between sweeps and with every progress report.
+"""Time limits and signals: what the searches of a call check between sweeps and with every progress report.
 
 A search that has passed its deadline ends as on Ctrl-C, with its incumbent; it never ends before it has one. Without a
-limit no clock is read, so that the answer is a function of the seed alone.
+limit no clock is read, so that the answer is a function of the seed alone. On the command line a search ends in the
+same way after a signal (:mod:`klump.signals`).
 """
 
 from __future__ import annotations
@@ -9,8 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from threading import current_thread, main_thread
 from time import monotonic
 from typing import Any
+
+from klump import signals
 
 
 class TimeLimitReached(KeyboardInterrupt):
@@ -57,19 +61,22 @@ def _no_deadline() -> None:
 
 # Context variables, because a worker thread must not raise: the thread that waits for its result checks.
 _deadline: ContextVar[Deadline | None] = ContextVar("deadline", default=None)
+_checks_signals: ContextVar[bool] = ContextVar("checks_signals", default=False)
 # Per search in progress, the outermost first: whether it has an incumbent.
 _searches: ContextVar[tuple[Callable[[], bool], ...]] = ContextVar("searches", default=())
 
 
 @contextmanager
 def run_until(deadline: Deadline | None) -> Iterator[None]:
-    """Let the searches of this block check a deadline, and no other one."""
-    tokens = _deadline.set(deadline), _searches.set(())
+    """Let the searches of this block check a deadline, and no other one, and signals."""
+    tokens = _deadline.set(deadline), _searches.set(()), _checks_signals.set(True)
     try:
         yield
+        signals.note_answer()
     finally:
         _deadline.reset(tokens[0])
         _searches.reset(tokens[1])
+        _checks_signals.reset(tokens[2])
 
 
 @contextmanager
@@ -77,14 +84,26 @@ def search_in_progress(has_incumbent: Callable[[], bool]) -> Iterator[None]:
     """Hold back the deadline until this search, or one around it, has an incumbent."""
     token = _searches.set((*_searches.get(), has_incumbent))
     try:
-        yield
+        with signals.watch(has_incumbent):
+            yield
     finally:
         _searches.reset(token)
 
 
 def check_deadline() -> None:
-    """Raise TimeLimitReached if the deadline has passed and a search in progress has an incumbent, or there is none."""
+    """Raise TimeLimitReached if the deadline has passed and a search in progress has an incumbent, or there is none.
+
+    Raise Interrupted after a signal, under the same condition; but where there is no search in progress only in the
+    main thread, as a thread of a pool would end without a result.
+    """
     deadline = _deadline.get()
+    signalled = signals.is_recorded() and _checks_signals.get()
+    if deadline is None and not signalled:
+        return
     searches = _searches.get()
-    if deadline is not None and (not searches or any(has_incumbent() for has_incumbent in searches)):
+    if searches and not any(has_incumbent() for has_incumbent in searches):
+        return
+    if signalled and (searches or current_thread() is main_thread()):
+        signals.check()
+    if deadline is not None:
         deadline.check()

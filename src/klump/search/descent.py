@@ -18,6 +18,8 @@ from klump.search.problem import make_table, make_work
 
 # Least decrease of the cost per move, in bits: above the rounding error of the sums that a price is computed from.
 TOLERANCE = 1e-13
+# Transitions times groups of one up to which the members of these groups are exchanged: 0.1 s per pass over them.
+_MAX_EXCHANGED = 30_000_000
 # Key of the random generator of a single descent.
 _KEY_ONCE = 7
 # Groups up to which a cost is computed from dense tables of k^2 entries (8 MB each at this k).
@@ -143,8 +145,13 @@ class LocalSearch:
         """Move the member of each group of one to its best other group and fill the group anew, where that pays."""
         from klump.search.kernels.descent import fill_group
 
-        moves, change = 0, 0.0
-        for y in np.flatnonzero(self.table.size == 1) if self.table.size.size > 1 else ():
+        moves, change, singletons = 0, 0.0, np.flatnonzero(self.table.size == 1)
+        transitions = (
+            self.problem.rows if isinstance(self.problem, DenseProblem) else self.problem.mass
+        ).size
+        if self.table.size.size == 1 or singletons.size * transitions > _MAX_EXCHANGED:
+            return moves, change
+        for y in singletons:
             if self.table.size[y] != 1:
                 continue
             member = int(np.flatnonzero(self.table.labels == y)[0])

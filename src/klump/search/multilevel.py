@@ -38,10 +38,12 @@ _FREE_SWEEPS = 2
 # Sweeps of random labels at beta = 1.
 _RANDOM_SWEEPS = 4
 # Successive cycles without improvement that end the search: between these bounds, and
-# _MIN_STALLED sqrt(_STALLED_SIZE / (transitions times groups)) in between.
+# _MIN_STALLED sqrt(_STALLED_SIZE / (transitions times groups)) in between, ...
 _MIN_STALLED = 2
 _MAX_STALLED = 10
 _STALLED_SIZE = 50_000_000
+# ... with at least this many groups: the time of a sweep falls no further.
+_LEAST_GROUPS = 25
 # Cycles at most, in multiples of the stalled cycles that end the search.
 _CYCLES_PER_STALLED = 4
 # States times groups up to which single states are split off one large group.
@@ -80,7 +82,7 @@ class _MultilevelRun:
         self.best: Found | None = None
         self.is_stable = False
         self.cycles = self.steps = 0
-        size = task.chain.n_transitions * task.n_groups
+        size = task.chain.n_transitions * max(task.n_groups, _LEAST_GROUPS)
         self.max_stalled = int(
             np.clip(_MIN_STALLED * np.sqrt(_STALLED_SIZE / size), _MIN_STALLED, _MAX_STALLED)
         )

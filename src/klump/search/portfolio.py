@@ -1,4 +1,4 @@
-"""``"auto"``: many different starts, local search from each, then iterated local search from the best.
+"""``"auto"``: many different starts, local search from each, then memetic or iterated local search from the best.
 
 Every budget is a count, never a clock: the same seed gives the same answer on any machine.
 """
@@ -13,47 +13,60 @@ import numpy as np
 
 from klump.search.agglomerative import agglomerative, agglomerative_relaxed
 from klump.search.annealing import annealing
-from klump.search.descent import descend, fill_empty_groups
+from klump.search.descent import descend
 from klump.search.deterministic_annealing import deterministic_annealing
+from klump.search.evolution import Population, evolve
 from klump.search.exhaustive import exhaustive, n_partitions
 from klump.search.kernels.tables import Problem
-from klump.search.method import EQUAL, Found, Labels, Search, Task, better, report_result, run_interruptible
+from klump.search.method import EQUAL, Found, Search, Task, better, report_result, run_interruptible
 from klump.search.multilevel import multilevel
 from klump.search.objective import Objective
+from klump.search.perturbation import iterate_local_search
 from klump.search.sequential import sequential
 from klump.search.spectral import spectral, spectral_sign
 from klump.search.starts import Embeddings, powers, spectral_embeddings
 from klump.search.strategies import StartContext, run_start
 
-# Keys of random generators: local search from the components' results, embeddings, perturbations.
+# Keys of random generators: local search from the components' results, embeddings.
 _KEY_COMPONENTS = 3
 _KEY_EMBEDDING = 4
-_KEY_PERTURBATION = 5
 # Limits by size. All values are empirical: cost reached against time spent.
 # Logarithms per sweep above which multilevel search is the only method.
 _MAX_SWEEP = 40_000_000
-# Elite pool: distinct local optima per round that iterated local search starts from.
-_N_ELITE = 3
 # Partitions up to which all are enumerated, in 0.1 s; 12 states in 3 groups have 86,526.
 _MAX_ENUMERATED = 100_000
+# States up to which that many partitions are enumerated; with more states there must be fewer, as each takes n^2 steps.
+_ENUMERATED_STATES = 17
 # Progress steps per component method.
 _STEPS_PER_COMPONENT = 10
-# States up to which all starts of the budget are run, at most 60, whether or not their answers agree.
+# States of a tiny chain, at most.
 _TINY = 12
+# Starts on a tiny chain, whether or not their answers agree.
+_TINY_STARTS = 60
 # Starts per round.
 _STARTS_PER_ROUND = 12
 # Starts that must reach the best cost before the search stops, where 1 - 2 beta + gamma <= 0.
 _CONFIRMATIONS = 4
-# Successive rounds without improvement after which the search stops.
-_MAX_STALLED_ROUNDS = 5
+# Successive rounds without improvement that a confirmation takes where 1 - 2 beta + gamma > 0.
+_STALLED_TO_CONFIRM = 2
+# Children per round, at most.
+_MAX_CHILDREN = 120
+# Typical sweeps of a local search, for the number of rounds.
+_SWEEPS_PER_SEARCH = 6
 # States above which multilevel search runs first and replaces the rounds of starts.
 _MULTILEVEL_STATES = 300
+# States up to which single states are merged if there is a group for every four of them, or more.
+_MAX_MERGED_STATES = 1_200
 # Transitions times groups up to which deterministic annealing is a component method.
 _MAX_ANNEALED_SIZE = 2_500_000
 # States below which the budget grows: sweeps take microseconds there, and local optima are as many.
 _SMALL = 200
 # Entries of A that are bounded in the time of one logarithm, on dense chains.
 _DENSE_BOUNDS = 8
+# Time per transition of a sparse chain that does not fit in the first-level cache, in logarithms: memory accesses.
+_SPARSE_TRANSITION = 25
+# The same per state.
+_SPARSE_VISIT = 60
 # Typical sweeps per start of annealing, for the decision whether the budget has room for all of them.
 _SWEEPS_PER_START = 15
 # Successive perturbations without improvement that end an iterated local search, at most.
@@ -67,8 +80,6 @@ _FIRST_SHARE = 0.7
 _N_RUNS = 2
 # Large perturbations that return to the same cost, after which such a run ends.
 _MAX_RETURNS = 3
-# Share of large perturbations: merge two groups and split one. The others relabel states.
-_MERGING_SHARE = 0.3
 # Least sweeps of a local search worth starting.
 _MIN_SWEEPS = 10
 
@@ -83,6 +94,8 @@ class Effort:
     """The same after multilevel search."""
     sweeps: float
     """Sweeps of all perturbations together after multilevel search, at most."""
+    stalled_rounds: int
+    """Successive rounds of starts and children without improvement after which the search stops."""
     component_states: int
     """States up to which every method is a component."""
     merged_states: int
@@ -93,25 +106,28 @@ class Effort:
 
 EFFORTS = {
     "quick": Effort(
-        budget=4_000_000,
+        budget=6_000_000,
         large_budget=0,
         sweeps=0,
+        stalled_rounds=2,
         component_states=0,
         merged_states=0,
         restart_cost=0,
     ),
     "balanced": Effort(
-        budget=40_000_000,
+        budget=60_000_000,
         large_budget=500_000_000,
         sweeps=600,
+        stalled_rounds=8,
         component_states=300,
         merged_states=300,
         restart_cost=0,
     ),
     "thorough": Effort(
-        budget=1_200_000_000,
+        budget=2_000_000_000,
         large_budget=20_000_000_000,
         sweeps=10_000,
+        stalled_rounds=40,
         component_states=300,
         merged_states=1_200,
         restart_cost=_MAX_SWEEP,
@@ -123,23 +139,26 @@ EFFORTS = {
 class Plan:
     """Limits of one search."""
 
-    sweeps: float  # of starts and perturbations together
+    sweeps: float  # of starts, children and perturbations together
     rounds: int
     starts: int  # per round
-    failures: int  # successive perturbations without improvement that end an iterated local search
+    children: int  # per round
+    stalled_rounds: int  # successive rounds without improvement that end the search
     confirmations: int  # starts that must reach the best cost before the search stops
 
 
 def sweep_cost(task: Task) -> float:
-    """Estimated logarithms per sweep."""
+    """Estimated time of a sweep, in logarithms."""
     n, k = task.chain.n_states, task.n_groups
     transitions = task.chain.n_transitions
     weights = task.objective.weights
     into = 0 if weights.into == 0.0 else transitions * k
-    if not task.chain.is_sparse:
-        into //= _DENSE_BOUNDS
     between = 0 if weights.flow == 0.0 else 3 * n * min(k, max(1, transitions // n)) * k
-    return into + between + transitions
+    if not task.chain.is_sparse:
+        return into // _DENSE_BOUNDS + between + transitions
+    if n <= _MULTILEVEL_STATES:
+        return into + between + transitions
+    return into + between + _SPARSE_TRANSITION * transitions + _SPARSE_VISIT * n
 
 
 def make_plan(task: Task) -> Plan:
@@ -149,20 +168,22 @@ def make_plan(task: Task) -> Plan:
     """
     n, effort = task.chain.n_states, EFFORTS[task.effort]
     if n > _MULTILEVEL_STATES:
-        sweeps = min(effort.sweeps, effort.large_budget / sweep_cost(task))
-        return Plan(sweeps, rounds=0, starts=0, failures=_MAX_FAILURES, confirmations=0)
+        sweeps = (
+            0.0 if _has_small_groups(task) else min(effort.sweeps, effort.large_budget / sweep_cost(task))
+        )
+        return Plan(sweeps, rounds=0, starts=0, children=0, stalled_rounds=0, confirmations=0)
     sweeps = (1.0 + _SMALL / n) * effort.budget / sweep_cost(task)
-    failures = int(np.clip(sweeps / 30, 3, _MAX_FAILURES))
-    starts = int(np.clip(sweeps / 10, 6, 60))
-    if n > _TINY:
-        starts *= int(np.clip(sweeps / 300, 1, 2))
-    rounds = max(1, starts // _STARTS_PER_ROUND)
+    starts = int(np.clip(sweeps / 10, 6, _STARTS_PER_ROUND))
+    children = int(np.clip(sweeps / 10, 9, _MAX_CHILDREN))
+    rounds = sweeps / (_SWEEPS_PER_SEARCH * (starts + children))
+    tiny_rounds = _TINY_STARTS // starts
     return Plan(
         sweeps=sweeps,
-        rounds=rounds,
-        starts=starts // rounds,
-        failures=failures,
-        confirmations=_required_confirmations(task.objective) if n > _TINY else starts,
+        rounds=max(1, round(rounds)) if n > _TINY else tiny_rounds,
+        starts=starts,
+        children=children,
+        stalled_rounds=effort.stalled_rounds if n > _TINY else tiny_rounds,
+        confirmations=_required_confirmations(task.objective) if n > _TINY else _TINY_STARTS,
     )
 
 
@@ -178,9 +199,15 @@ def portfolio(task: Task) -> Found:
         return _only_partition(task)
     if sweep_cost(task) > _MAX_SWEEP:
         return multilevel(task)
-    if n_partitions(n, k, _MAX_ENUMERATED) < _MAX_ENUMERATED:
+    if _can_enumerate(n, k):
         return exhaustive(task)
     return search(task)
+
+
+def _can_enumerate(n: int, k: int) -> bool:
+    """Whether all partitions of n states into k groups can be scored, in 0.1 s."""
+    count = n_partitions(n, k, _MAX_ENUMERATED)
+    return count < _MAX_ENUMERATED and count * n * n <= _MAX_ENUMERATED * _ENUMERATED_STATES**2
 
 
 def search(task: Task) -> Found:
@@ -201,12 +228,13 @@ def component_methods(task: Task) -> tuple[Search, ...]:
     n, effort = task.chain.n_states, EFFORTS[task.effort]
     restarts = n <= effort.component_states or sweep_cost(task) <= effort.restart_cost
     can_anneal = task.n_init * _SWEEPS_PER_START * sweep_cost(task) <= effort.large_budget
+    merges = n <= effort.merged_states or (n <= _MAX_MERGED_STATES and _has_small_groups(task))
     affordable = {
-        multilevel: n > _MULTILEVEL_STATES,
+        multilevel: n > _MULTILEVEL_STATES and not (merges and 2 * task.n_groups > n),
         sequential: restarts,
         annealing: restarts or can_anneal or n <= _MULTILEVEL_STATES,
         spectral: restarts,
-        agglomerative: n <= effort.merged_states,
+        agglomerative: merges,
         agglomerative_relaxed: n <= effort.merged_states,
         deterministic_annealing: restarts and task.chain.n_transitions * task.n_groups <= _MAX_ANNEALED_SIZE,
         spectral_sign: restarts,
@@ -214,105 +242,119 @@ def component_methods(task: Task) -> tuple[Search, ...]:
     return tuple(method for method, runs in affordable.items() if runs)
 
 
+def _has_small_groups(task: Task) -> bool:
+    """Whether there is a group for every four states, or more: too few to split or to perturb."""
+    return 4 * task.n_groups + 4 > task.chain.n_states
+
+
 class _PortfolioRun:
-    """State of one run: the incumbent, the elite pool, the sweeps left and the progress steps."""
+    """State of one run: the incumbent, the population, the sweeps left and the progress steps."""
 
     def __init__(self, task: Task) -> None:
         self.task = task
         self.plan = make_plan(task)
         self.sweeps_left = self.plan.sweeps
         self.best: Found | None = None
-        self.elite: dict[bytes, Found] = {}  # distinct local optima by canonical key
+        self.population = Population()
         self.start_costs: list[float] = []
         self.done = 0
         self.components = component_methods(task)
-        steps_per_round = self.plan.starts + _N_ELITE
         self.total = (_STEPS_PER_COMPONENT + 1) * len(self.components)
-        self.total += max(1, self.plan.rounds) * steps_per_round
+        self.total += max(1, self.plan.rounds) * (self.plan.starts + self.plan.children)
 
     def run(self) -> None:
-        """Component methods, local search from their results, then starts and iterated local search."""
-        task = self.task
+        """Component methods, local search from their results, then starts and children, or perturbations."""
+        self._run_components()
+        context = _context(self.task, with_embeddings=self.plan.rounds > 0 and not self._is_optimal())
+        given = [] if self.task.initial is None else [self.task.initial]
+        rng = self.task.rng(_KEY_COMPONENTS, 0)
+        for labels in [*given, *(found.labels for found in self.population.cheapest())]:
+            if not self._is_optimal():
+                self._update([context.local_search(labels, rng)])
+        if self.plan.rounds > 0:
+            self._run_rounds(context)
+        elif self.sweeps_left >= _MIN_SWEEPS and not self._is_optimal():
+            self._perturb_population(context)
+        self.task.report(self.total, self.total, self._best_cost())
+
+    def _run_components(self) -> None:
         for number, method in enumerate(self.components):
+            if self._is_optimal():
+                break
             report = partial(self._report_component, number * _STEPS_PER_COMPONENT)
-            found = method(replace(task, progress=report))
+            found = method(replace(self.task, progress=report))
             self.done = (number + 1) * _STEPS_PER_COMPONENT - 1
             # The record of one component does not describe the portfolio's result.
             self._update([replace(found, record=None)])
             found.raise_if_interrupted()
-        context = _context(task, with_embeddings=self.plan.rounds > 0)
-        given = [] if task.initial is None else [task.initial]
-        rng = task.rng(_KEY_COMPONENTS, 0)
-        for labels in [*(found.labels for found in list(self.elite.values())), *given]:
-            self._update([context.local_search(labels, rng)])
-        if self.plan.rounds > 0:
-            self._run_rounds(context)
-        elif self.sweeps_left >= _MIN_SWEEPS:
-            self._perturb_elite(context)
-        task.report(self.total, self.total, self._best_cost())
 
     def _run_rounds(self, context: StartContext) -> None:
         """Rounds until enough starts agree, or no round improves, or the budget is spent."""
         stalled_rounds = 0
         for round_number in range(self.plan.rounds):
+            if self._is_optimal() or stalled_rounds >= self.plan.stalled_rounds or self.sweeps_left <= 0:
+                break
             before, first = self._best_cost(), round_number * self.plan.starts
             starts = ((context, first + i) for i in range(self.plan.starts))
             self.start_costs += self._update(self.task.run_all(run_start, starts))
-            self._iterate_local_search(context, round_number)
+            self._evolve(context, round_number)
             stalled_rounds = 0 if self._best_cost() < before - EQUAL else stalled_rounds + 1
-            if self._is_confirmed() or stalled_rounds >= _MAX_STALLED_ROUNDS or self.sweeps_left <= 0:
+            if self._is_confirmed(stalled_rounds):
                 break
 
-    def _iterate_local_search(self, context: StartContext, round_number: int) -> None:
-        """Iterated local search from the cheapest optima, whose results become the next pool."""
-        cheapest = sorted(self.elite.values(), key=lambda found: found.cost)[:_N_ELITE]
-        self.elite = {}
-        limits = self._max_failures(round_number), max(_MIN_SWEEPS, self.sweeps_left / _N_ELITE)
-        searches = (
-            (context, found, round_number * _N_ELITE + i, *limits) for i, found in enumerate(cheapest)
-        )
-        self._update(self.task.run_all(iterate_local_search, searches))
+    def _evolve(self, context: StartContext, round_number: int) -> None:
+        """Add children of the population to it."""
+        self._update(evolve(context, self.population, round_number, self._n_children(round_number)))
 
-    def _perturb_elite(self, context: StartContext) -> None:
+    def _n_children(self, round_number: int) -> int:
+        """``plan.children``, or a fifth of it in the first round.
+
+        The first round's best local optimum is mostly the optimum, except for objectives that trap poor starts.
+        """
+        in_full = round_number > 0 or self.task.objective.traps_poor_starts
+        return self.plan.children if in_full else max(9, self.plan.children // 5)
+
+    def _perturb_population(self, context: StartContext) -> None:
         """Iterated local search from a few different optima; if that helps, again from the best."""
         if self.sweeps_left >= _SWEEPS_FOR_STARTS:
             starts = ((context, number) for number in range(_N_DIVERSE))
             self._update(self.task.run_all(run_start, starts))
-        cheapest = sorted(self.elite.values(), key=lambda found: found.cost)[:_N_DIVERSE]
         before = self._best_cost()
-        self._perturb_each(context, cheapest, _FIRST_SHARE * self.sweeps_left, first_run=0)
+        optima = self.population.cheapest(_N_DIVERSE)
+        self._perturb_each(context, optima, _FIRST_SHARE * self.sweeps_left, first_run=0)
         if self.best is not None and self.best.cost < before - EQUAL:
             self._perturb_each(context, [self.best] * _N_RUNS, self.sweeps_left, first_run=_N_DIVERSE)
 
     def _perturb_each(
         self, context: StartContext, optima: list[Found], sweeps: float, first_run: int
     ) -> None:
-        limits = self.plan.failures, sweeps / len(optima), _MAX_RETURNS
+        limits = _MAX_FAILURES, sweeps / len(optima), _MAX_RETURNS
         searches = ((context, found, first_run + i, *limits) for i, found in enumerate(optima))
         self._update(self.task.run_all(iterate_local_search, searches))
 
-    def _max_failures(self, round_number: int) -> int:
-        """Failures that end an iterated local search: ``plan.failures``, or a fifth of it in the first round.
+    def _is_confirmed(self, stalled_rounds: int) -> bool:
+        """Whether enough starts reached the best cost, which their children then did not improve.
 
-        The first round's best local optimum is mostly the optimum, except for objectives that trap poor starts.
+        Objectives that trap poor starts trap many of them in the same optimum: there two rounds must have stalled.
         """
-        in_full = round_number > 0 or self.task.objective.traps_poor_starts
-        return self.plan.failures if in_full else max(3, self.plan.failures // 5)
-
-    def _is_confirmed(self) -> bool:
-        """Whether enough starts reached the best cost, which iterated local search then did not improve."""
+        if self.task.objective.traps_poor_starts and stalled_rounds < _STALLED_TO_CONFIRM:
+            return False
         same = sum(cost <= self._best_cost() + EQUAL for cost in self.start_costs)
         return same >= self.plan.confirmations
+
+    def _is_optimal(self) -> bool:
+        """Whether the incumbent costs nothing, up to rounding: no cost is negative."""
+        return self._best_cost() <= EQUAL
 
     def _best_cost(self) -> float:
         return np.inf if self.best is None else self.best.cost
 
     def _update(self, results: Iterable[Found]) -> list[float]:
-        """Update incumbent, elite pool and progress; the costs of the results."""
+        """Update incumbent, population and progress; the costs of the results."""
         costs = []
         for found in results:
             self.best = better(self.best, found)
-            self.elite.setdefault(_canonical_key(found.labels), found)
+            self.population.add(found)
             self.sweeps_left -= found.sweeps
             self.done += 1
             self.task.report(min(self.done, self.total), self.total, self.best.cost)
@@ -343,55 +385,3 @@ def _context(task: Task, *, with_embeddings: bool) -> StartContext:
         offset=task.offset(task.objective),
         seed=task.seed,
     )
-
-
-def _canonical_key(labels: Labels) -> bytes:
-    """Labels renumbered by first occurrence, as bytes: equal for equal partitions."""
-    _, first, inverse = np.unique(labels, return_index=True, return_inverse=True)
-    return np.argsort(np.argsort(first))[inverse].astype(np.int32).tobytes()
-
-
-def iterate_local_search(
-    context: StartContext,
-    found: Found,
-    number: int,
-    max_failures: int,
-    max_sweeps: float,
-    max_returns: float = np.inf,
-) -> Found:
-    """Perturb the incumbent and run local search, until ``max_failures`` perturbations in a row do not improve it.
-
-    Also ends after ``max_returns`` large perturbations from which local search returns to the incumbent's cost.
-    """
-    rng = np.random.default_rng([context.seed, _KEY_PERTURBATION, number])
-    failures, returns, sweeps = 0, 0, 0.0
-    while failures < max_failures and returns < max_returns and sweeps < max_sweeps:
-        merges = context.n_groups > 1 and rng.random() < _MERGING_SHARE
-        perturbed = _merge_and_split(found, context, rng) if merges else _relabel(found, context, rng)
-        other = context.local_search(fill_empty_groups(perturbed, context.n_groups), rng)
-        sweeps += other.sweeps
-        if other.cost < found.cost - EQUAL:
-            found, failures, returns = other, 0, 0
-        else:
-            failures += 1
-            returns += merges and other.cost <= found.cost + EQUAL
-    return replace(found, sweeps=sweeps)
-
-
-def _merge_and_split(found: Found, context: StartContext, rng: np.random.Generator) -> Labels:
-    """Merge two groups and split another, or the merged one, at random."""
-    labels, k = found.labels.copy(), context.n_groups
-    a, b = rng.choice(k, 2, replace=False)
-    labels[labels == a] = b
-    members = np.flatnonzero(labels == rng.choice(np.delete(np.arange(k), a)))
-    labels[members[rng.random(members.size) < 0.5]] = a
-    return labels
-
-
-def _relabel(found: Found, context: StartContext, rng: np.random.Generator) -> Labels:
-    """Relabel 2 to 30 % of the states at random."""
-    labels = found.labels.copy()
-    chosen = rng.random(labels.size) < rng.uniform(0.02, 0.3)
-    chosen[rng.integers(labels.size)] = True
-    labels[chosen] = rng.integers(0, context.n_groups, int(chosen.sum()))
-    return labels

@@ -33,8 +33,14 @@ _BUFFER = 2048
 _CACHE_LINE = 64
 # Float32 lanes of the widest SIMD registers (AVX-512).
 _LANES = 16
-# Share of non-zero entries below which a dense chain is searched in the sparse transposition. Empirical.
+# Share of non-zero entries from which on a chain, given dense or sparse, is searched in the dense layout. Empirical.
 _DENSE_SHARE = 0.25
+# The same for small chains, whose search takes less time than the compilation: that of the dense layout is faster.
+_SMALL_DENSE_SHARE = 0.125
+# Most states of a small chain.
+_SMALL = 128
+# States up to which a sparse matrix with so many entries is copied to a dense one: 0.8 GB.
+_MAX_DENSE_COPY = 10_000
 # Buckets of columns at most, when a file is transposed: write cursors that are active together.
 _MAX_BUCKETS = 4096
 
@@ -45,8 +51,8 @@ def make_problem(chain: MarkovChain, order: NDArray[np.int64] | None = None) -> 
     The states of a sparse chain are renumbered by ``order``, for locality of memory accesses. If the transitions are
     memory-mapped, all arrays of their size are too.
     """
-    n, mu = chain.n_states, chain.stationary_distribution
-    if not chain.is_sparse and np.count_nonzero(chain.joint) >= _DENSE_SHARE * n * n:
+    mu = chain.stationary_distribution
+    if not chain.is_sparse and is_dense(chain):
         joint = np.asarray(chain.joint)
         columns, loops = np.ascontiguousarray(joint.T), np.diagonal(joint).copy()
         return _read_only(DenseProblem(rows=joint, columns=columns, loops=loops, mu=mu))
@@ -63,6 +69,26 @@ def make_problem(chain: MarkovChain, order: NDArray[np.int64] | None = None) -> 
             loops=loops,
             mu=mu if order is None else mu[order],
         )
+    )
+
+
+def is_dense(chain: MarkovChain) -> bool:
+    """Whether a search uses the dense layout: that depends on the transitions, not on the format they are given in."""
+    n, matrix = chain.n_states, chain.transition_matrix
+    least = (_SMALL_DENSE_SHARE if n <= _SMALL else _DENSE_SHARE) * n * n
+    if isinstance(matrix, sparse.csr_array):
+        return bool(n <= _MAX_DENSE_COPY and folder_of(matrix) is None and matrix.nnz >= least)
+    return bool(np.count_nonzero(chain.joint) >= least)
+
+
+def to_search_format(chain: MarkovChain) -> MarkovChain:
+    """The same chain, dense if ``is_dense`` and sparse if not: the search does not depend on the format given."""
+    matrix: Any = chain.transition_matrix
+    if is_dense(chain) != chain.is_sparse:
+        return chain
+    converted = matrix.toarray() if chain.is_sparse else sparse.csr_array(matrix)
+    return MarkovChain._from_parts(
+        converted, chain.stationary_distribution, None, chain.original_index, chain.applied
     )
 
 
