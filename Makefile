@@ -17,7 +17,7 @@ OLDEST_TESTS ?= tests src
 # The environment in which a wheel is tried.
 SMOKE_VENV := build/smoke
 
-.PHONY: demo test check check-minimum lint types tests quick nojit coverage dist bench reproduce clean
+.PHONY: demo test check check-minimum lint types tests quick nojit coverage fuzz interruptions dist bench reproduce clean
 
 demo: $(STAMP)
 	$(BIN)/klump aggregate src/klump/data/letter_bigrams.csv --normalize -k 4 --beta 0.8
@@ -54,6 +54,14 @@ nojit: $(STAMP)
 coverage: $(STAMP)
 	NUMBA_DISABLE_JIT=1 $(BIN)/coverage run -m pytest -m 'not slow'
 	$(BIN)/coverage report
+
+# Mutants of files of every format, each read in a process of its own; `make fuzz FUZZ="--seed 1 mtx"` for others.
+fuzz: $(STAMP)
+	PYTHONPATH=tests $(BIN)/python -m fuzzing --jobs $(JOBS) --time-limit 3600 $(FUZZ)
+
+# Every command with signals at many moments, as a table; `make interruptions INTERRUPTIONS="--moments 3 info"` for a part.
+interruptions: $(STAMP)
+	$(BIN)/python tools/interruptions.py $(INTERRUPTIONS)
 
 # The quick tests with the oldest versions that pyproject.toml admits; `OLDEST_TESTS=tests/search` for a part of them.
 check-minimum: $(OLDEST_VENV)/.installed

@@ -11,8 +11,9 @@ line for each suffix to ``MODULES`` in ``src/klump/files/registry.py``::
     ".arrows": "klump.files.arrows",
 
 ``klump.read_chain``, ``klump.write_chain`` and every command then know the suffix, and
-``tests/files/test_round_trip.py`` runs for it. Name the suffix in the docstrings of ``read_chain`` and ``write_chain``
-and in the help of the command line.
+``tests/files/test_round_trip.py`` runs for it. Add an entry to ``tests/fuzzing/formats.py``, so that ``make fuzz``
+tries mutants of such files. Name the suffix in the docstrings of ``read_chain`` and ``write_chain`` and in the help of
+the command line.
 """
 
 from __future__ import annotations
@@ -34,8 +35,9 @@ _LINE = re.compile(r"(\S+) -> (\S+) (\S+)")
 
 def read(path: Path, *, add_up: bool) -> Contents:
     """Read a matrix and the names of its states; weights of a transition given twice may be added if ``add_up``."""
-    # Check only what has to do with the format. That rows sum to 1 and so on is checked by MarkovChain, and files that
-    # do not exist, are cut short or are not UTF-8 by the caller, who also puts the file's name in front of an error.
+    # Check only what has to do with the format. That rows sum to 1 and so on is checked by MarkovChain; of files that
+    # do not exist, are cut short or are not UTF-8, and of whatever else is raised here, the caller makes one line that
+    # starts with the file's name.
     number: dict[str, int] = {}
     weights: dict[tuple[int, int], float] = {}
     for place, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):

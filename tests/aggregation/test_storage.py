@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 import chains
+import klump
 from klump.aggregation import storage
 from klump.aggregation.aggregation import Aggregation
 from klump.aggregation.mapping import as_mapping
@@ -113,8 +114,8 @@ def test_stochastic_maps(tmp_path, drawn, stored_sparse):
 
 def test_what_a_method_recorded_comes_back(tmp_path):
     columns = {"first": np.array([0, 2]), "cost": np.array([0.25, np.inf])}
-    again = there_and_back(answer_for(record=Record("merges", columns)), tmp_path).record
-    assert again.kind == "merges"
+    again = there_and_back(answer_for(record=Record("mine", columns)), tmp_path).record
+    assert again.kind == "mine"
     assert list(again.columns) == list(columns)
     for name, column in columns.items():
         np.testing.assert_array_equal(again.columns[name], column)
@@ -437,6 +438,7 @@ def test_missing_entries(stored, tmp_path):
     ("entry", "value"),
     [
         ("transition_matrix", P * 1.1),
+        ("transition_matrix", P * (1 + 1e-9)),
         ("transition_matrix", -P),
         ("transition_matrix", P[:2]),
         ("transition_matrix", P.astype(np.float32)),
@@ -532,4 +534,60 @@ def test_entries_that_are_no_arrays(tmp_path):
     with zipfile.ZipFile(buffer, "a") as archive:
         archive.writestr("labels_0.npy", "0 0 1")
     (tmp_path / "bad.npz").write_bytes(buffer.getvalue())
-    assert "'labels_0' is no array instead of a 1-dimensional int32 array" in refusal(tmp_path / "bad.npz")
+    assert "its array 'labels_0' is damaged: not a .npy array" in refusal(tmp_path / "bad.npz")
+
+
+@pytest.mark.parametrize("n_groups", [10**9, 0, -1, "2", 2.0, True, None])
+def test_numbers_of_groups_that_are_none(n_groups, tmp_path):
+    """A soft map of three states and a billion groups would take gigabytes."""
+    content = content_of(answer_for(labels=[[1, 0], [0.2, 0.8], [0, 1]]), tmp_path)
+    metadata = json.loads(content["metadata"].item())
+    metadata["aggregations"][0]["n_groups"] = n_groups
+    np.savez(tmp_path / "bad.npz", **(content | {"metadata": np.array(json.dumps(metadata).encode())}))
+    assert "its metadata have" in refusal(tmp_path / "bad.npz")
+
+
+def test_a_grid_of_too_many_cells(tmp_path):
+    grid = klump.grid(P, [2], betas=[0.5], method="sequential", n_init=1)
+    content = content_of(grid, tmp_path)
+    metadata = json.loads(content["metadata"].item())
+    metadata["grid"] |= {"n_states": [2] * 20_000, "betas": [0.5] * 20_000}
+    np.savez(tmp_path / "bad.npz", **(content | {"metadata": np.array(json.dumps(metadata).encode())}))
+    assert "its grid has more than 1,000,000 cells" in refusal(tmp_path / "bad.npz")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"first": [0, 9]},
+        {"first": [0, -1]},
+        {"first": [0, 0]},
+        {"second": [3, 2]},
+        {"second": [1]},
+        {"leaf": [0, 1, 1]},
+        {"leaf": [0, 1]},
+        {"cost": [0.1, np.nan]},
+        {"cost": [1, 2]},
+        {"first": [0.0, 3.0]},
+        {"cost": None},
+    ],
+)
+@pytest.mark.parametrize("kind", ["merges", "relaxed merges"])
+def test_merges_that_make_no_tree(change, kind, tmp_path):
+    """Cutting the tree would follow them out of bounds, or for ever."""
+    good = {"leaf": [0, 1, 2], "first": [0, 2], "second": [1, 3], "cost": [0.1, 0.2]}
+    assert there_and_back(answer_for(record=record_of(kind, good)), tmp_path).tree.cut(2).n_states == 2
+    save(answer_for(record=record_of(kind, good | change)), tmp_path / "bad.npz")
+    assert "its merges make no tree" in refusal(tmp_path / "bad.npz") or "record" in refusal(
+        tmp_path / "bad.npz"
+    )
+
+
+def record_of(kind, columns):
+    return Record(kind, {name: np.array(values) for name, values in columns.items() if values is not None})
+
+
+def test_splits_of_different_lengths(tmp_path):
+    columns = {"temperature": [0.5], "groups": [2, 3]}
+    save(answer_for(record=record_of("splits", columns)), tmp_path / "bad.npz")
+    assert "the columns of its splits differ in length" in refusal(tmp_path / "bad.npz")

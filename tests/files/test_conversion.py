@@ -151,3 +151,18 @@ def test_a_failed_write_leaves_the_existing_file_unchanged(name, tmp_path, monke
         klump.write_chain(chain, path)
     assert path.read_bytes() == before
     assert [entry.name for entry in tmp_path.iterdir()] == [name]
+
+
+@pytest.mark.parametrize("part", ["data", "indices", "indptr"])
+def test_a_flipped_bit_is_found(tmp_path, matrix, part):
+    """The archive is memory-mapped, which checks no CRC by itself."""
+    stored = sparse.csr_array(matrix)
+    klump.write_chain(klump.MarkovChain(stored), tmp_path / "a.npz")
+    content = bytearray((tmp_path / "a.npz").read_bytes())
+    raw = getattr(klump.read_chain(tmp_path / "a.npz").transition_matrix, part).tobytes()
+    # The lowest bit of the last value: the matrix stays stochastic up to rounding.
+    content[content.index(raw) + len(raw) - (8 if part == "data" else 4)] ^= 1
+    (tmp_path / "a.npz").write_bytes(content)
+    with pytest.raises(FileFormatError, match=rf"a\.npz: its array '{part}' is damaged: .*CRC"):
+        convert_chain(tmp_path / "a.npz", tmp_path / "b.mapped")
+    assert [path.name for path in tmp_path.iterdir()] == ["a.npz"]

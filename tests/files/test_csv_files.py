@@ -171,7 +171,7 @@ def test_binary_and_truncated(tmp_path):
         klump.read_chain(tmp_path / "model.csv")
     content = gzip.compress(b"from,to,weight\n" + b"".join(b"%d,%d,1\n" % (i, i) for i in range(999)))
     (tmp_path / "model.csv.gz").write_bytes(content[: len(content) // 2])
-    with pytest.raises(FileFormatError, match=r"model.csv.gz: the file is truncated or damaged"):
+    with pytest.raises(FileFormatError, match=r"model.csv.gz: the file is truncated: "):
         klump.read_chain(tmp_path / "model.csv.gz")
     (tmp_path / "model.csv.gz").write_text("1")
     with pytest.raises(FileFormatError, match=r"model.csv.gz: cannot be read: Not a gzipped file"):

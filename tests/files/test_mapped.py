@@ -341,3 +341,23 @@ def test_a_symbolic_link_is_refused(tmp_path):
     (tmp_path / "link.mapped").symlink_to(tmp_path / "real.mapped")
     with pytest.raises(FileFormatError, match="link"):
         klump.write_chain(chain, tmp_path / "link.mapped")
+
+
+@pytest.mark.parametrize("name", ["chain.json", "data.npy", "indptr.npy", "stationary.npy", "states.npy"])
+def test_links_inside_the_folder_are_refused(folder, tmp_path, name):
+    """They may point to any file of the machine."""
+    outside = tmp_path / "outside"
+    source = folder / name
+    outside.write_bytes(source.read_bytes() if source.exists() else b"")
+    source.unlink(missing_ok=True)
+    source.symlink_to(outside)
+    with pytest.raises(FileFormatError, match=rf"{name} is a symbolic link or no file; copy the file itself"):
+        klump.read_chain(folder)
+
+
+@pytest.mark.parametrize("count", ["-1", "0", "1.5", "true", '"4"', "9" * 400, "1e999", "[4]"])
+def test_counts_that_are_none(folder, count):
+    text = (folder / "chain.json").read_text()
+    (folder / "chain.json").write_text(text.replace('"n_states": 4', f'"n_states": {count}'))
+    with pytest.raises(FileFormatError, match=r"chain\.json lacks an entry|has shape \(5,\)"):
+        klump.read_chain(folder)

@@ -81,19 +81,38 @@ def test_damaged_inside(tmp_path):
     where = content.index(P.tobytes())
     content[where] ^= 255
     path.write_bytes(content)
-    with pytest.raises(FileFormatError, match=r"model.npz: the file is truncated or damaged .*CRC"):
+    with pytest.raises(FileFormatError, match=r"model.npz: its array 'transition_matrix' is damaged: .*CRC"):
         klump.read_chain(path)
 
 
 @pytest.mark.parametrize(
     "wrong",
-    [{"indices": [0, 9, 0, 1]}, {"indptr": [0, 2, 9]}, {"format": "xyz"}, {"indices": None}, {"indptr": [0]}],
+    [
+        {"indices": [0, 9, 0, 1]},
+        {"indptr": [0, 2, 9]},
+        {"format": "xyz"},
+        {"indices": None},
+        {"indptr": [0]},
+        {"indptr": [0, 10**9, 0]},
+        {"indptr": [0, 3, 2]},
+        {"indptr": [0.0, 2.0, 4.0]},
+        {"indices": [[0, 1], [0, 1]]},
+        {"shape": (2, 2, 2)},
+        {"shape": (-2, 2)},
+        {"data": ["a", "b", "c", "d"]},
+        {"format": b"dia"},
+        {"format": b"coo"},
+        {"format": np.array([b"csr", b"csr"])},
+    ],
+    ids=str,
 )
-def test_sparse_matrix_that_is_inconsistent(tmp_path, wrong):
+@pytest.mark.parametrize("form", [b"csr", b"csc", b"bsr"])
+def test_sparse_matrix_that_is_inconsistent(tmp_path, form, wrong):
+    """SciPy crashes on an index pointer that goes up and back to 0."""
     entries = {
-        "format": b"csr",
+        "format": form,
         "shape": (2, 2),
-        "data": P.ravel(),
+        "data": P.reshape(-1, 1, 1) if form == b"bsr" else P.ravel(),
         "indices": [0, 1, 0, 1],
         "indptr": [0, 2, 4],
     }

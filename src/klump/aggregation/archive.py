@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import os
 import zipfile
-import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -17,6 +16,10 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from klump.errors import FileFormatError
+from klump.files import archives
+from klump.files.compressed_matrices import build_compressed
+from klump.files.gate import guard_reading, one_line, require_file
+from klump.files.limits import require_plausible_states
 
 Arrays = dict[str, NDArray[Any]]
 
@@ -28,12 +31,12 @@ TEXT = ("bytes",)
 NUMBERS = (*FLOATS, *INTEGERS)
 CSR_PARTS = {"data": FLOATS, "indices": INTEGERS, "indptr": INTEGERS}
 
-_SAVE_AGAIN = "save the answer again"
+SAVE_AGAIN = "save the answer again"
 
 
 def write_archive(arrays: Arrays, path: Path) -> None:
     """Write as numpy.savez does, but without pickle and timestamps: equal answers give equal files."""
-    with path.open("xb") as file, zipfile.ZipFile(file, "w") as archive:
+    with path.open("wb") as file, zipfile.ZipFile(file, "w") as archive:
         for name, array in arrays.items():
             with archive.open(zipfile.ZipInfo(f"{name}.npy"), "w", force_zip64=True) as entry:
                 np.lib.format.write_array(entry, array, allow_pickle=False)
@@ -41,74 +44,63 @@ def write_archive(arrays: Arrays, path: Path) -> None:
 
 def damage_error(problem: str) -> FileFormatError:
     """Build the error about a damaged file."""
-    return FileFormatError(f"the file is damaged: {problem}", remedy=_SAVE_AGAIN)
+    return FileFormatError(f"the file is damaged: {problem}", remedy=SAVE_AGAIN)
 
 
 @contextmanager
 def open_archive(path: str | os.PathLike[str]) -> Iterator[ArchiveEntries]:
     """Open an archive; errors within are about the file."""
-    try:
-        with open(path, "rb") as file:
-            _require_archive(file)
-            with np.load(file, allow_pickle=False) as archive:
-                yield ArchiveEntries(archive)
-    except (EOFError, zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError) as error:
-        # zipfile raises the last two for flipped bits in the central directory.
-        raise FileFormatError(f"the file is cut short or damaged ({error})", remedy=_SAVE_AGAIN) from error
-    except OSError as error:
-        raise FileFormatError(f"cannot be read: {error.strerror or error}") from error
+    with guard_reading(path, SAVE_AGAIN):
+        _require_archive(Path(path))
+        with archives.open_archive(Path(path), SAVE_AGAIN) as archive:
+            yield ArchiveEntries(archive)
 
 
-def _require_archive(file: Any) -> None:
-    is_archive = zipfile.is_zipfile(file)
-    file.seek(0)
-    start = file.read(2)
-    file.seek(0)
-    if is_archive and start == b"PK":
-        return
-    if not start:
-        raise FileFormatError("the file is empty", remedy=_SAVE_AGAIN)
-    if start == b"PK":
-        raise FileFormatError("the file is cut short", remedy=_SAVE_AGAIN)
-    raise FileFormatError("this is not an .npz archive", remedy="give a file that Aggregation.save wrote")
+def _require_archive(path: Path) -> None:
+    length = require_file(path)
+    with path.open("rb") as file:
+        start = file.read(2)
+        is_archive = zipfile.is_zipfile(file)
+    if not length:
+        raise FileFormatError("the file is empty", remedy=SAVE_AGAIN)
+    if start != b"PK":
+        raise FileFormatError("this is not an .npz archive", remedy="give a file that Aggregation.save wrote")
+    if not is_archive:
+        raise FileFormatError("the file is cut short", remedy=SAVE_AGAIN)
 
 
 @dataclass(frozen=True)
 class ArchiveEntries:
     """The arrays of an archive, read lazily, with their dtype and dimension checked."""
 
-    archive: Any
+    archive: archives.Archive
 
     def has(self, name: str) -> bool:
         """Whether the archive has an entry."""
-        return name in self.archive.files
+        return name in self.archive.members
 
     def read(self, name: str, types: tuple[str, ...], ndim: int = 1) -> NDArray[Any]:
         """Read an entry of one of the dtypes and a number of dimensions."""
         if not self.has(name):
             raise damage_error(f"its entry {name!r} is missing")
-        try:
-            array = self.archive[name]
-        except ValueError as error:
+        array = self.archive.read(name)
+        if array.ndim != ndim or not array.dtype.name.startswith(types):
             raise damage_error(
-                f"its entry {name!r} cannot be read ({' '.join(str(error).split())})"
-            ) from error
-        if not isinstance(array, np.ndarray) or array.ndim != ndim or not array.dtype.name.startswith(types):
-            found = f"a {array.ndim}-dimensional {array.dtype}" if isinstance(array, np.ndarray) else "no"
-            expected = f"a {ndim}-dimensional {' or '.join(types)}"
-            raise damage_error(f"its entry {name!r} is {found} array instead of {expected} array")
+                f"its entry {name!r} is a {array.ndim}-dimensional {array.dtype} array instead of "
+                f"a {ndim}-dimensional {' or '.join(types)} array"
+            )
         return array
 
     def read_csr(self, prefix: str, shape: Sequence[int]) -> sparse.csr_array:
         """Read a sparse matrix, its indices checked."""
         parts = tuple(self.read(prefix + part, types) for part, types in CSR_PARTS.items())
+        require_plausible_states(shape[0], len(parts[0]))
         try:
-            matrix = sparse.csr_array(parts, shape=tuple(shape))
-            # The kernels do not check bounds.
-            matrix.check_format(full_check=True)
+            return build_compressed("csr", parts, tuple(shape))
         except (ValueError, TypeError, OverflowError) as error:
-            raise damage_error(f"its sparse matrix {prefix + 'data'!r} is inconsistent ({error})") from error
-        return matrix
+            raise damage_error(
+                f"its sparse matrix {prefix + 'data'!r} is inconsistent ({one_line(error)})"
+            ) from error
 
 
 def encode(value: Any) -> Any:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from klump import signals
 from klump.aggregation.aggregation import Aggregation
 from klump.aggregation.many import check_method_with_number, run_on_one_worker
 from klump.aggregation.notes import format_interruption
@@ -312,8 +313,10 @@ def _run_cells(
                 report(len(found), len(cells), math.nan)
             # The method was interrupted and returned its best map so far: the other cells do not run.
             result.raise_if_interrupted()
-            if task.deadline is not None and len(found) < len(cells):
-                task.deadline.check()
+            if len(found) < len(cells):
+                signals.check()
+                if task.deadline is not None:
+                    task.deadline.check()
     except KeyboardInterrupt as reason:
         if not found:
             raise

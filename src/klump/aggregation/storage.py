@@ -21,8 +21,6 @@ from __future__ import annotations
 
 import json
 import os
-import secrets
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -46,16 +44,26 @@ from klump.aggregation.archive import (
 from klump.aggregation.grids import AggregationGrid
 from klump.aggregation.mapping import Mapping, as_mapping, from_labels
 from klump.aggregation.path import AggregationPath
+from klump.aggregation.record_checks import check_record
 from klump.arguments import check_beta, check_gamma, check_time_limit
 from klump.chain import MarkovChain, validation
 from klump.chain.connectivity import communicating_classes
-from klump.errors import FileFormatError, InvalidArgumentError, KlumpError
+from klump.chain.supplied import check_stationary_distribution
+from klump.errors import FileFormatError, InvalidArgumentError
+from klump.files.atomic import replacing
+from klump.files.gate import describe, one_line
 from klump.search.method import Record
 
 Saved = Aggregation | AggregationPath | AggregationGrid
 
 # Schema version of the files that are written; higher ones are refused.
 _SCHEMA_VERSION = 1
+# Number of groups that a map of fewer states may have, most of them empty: their masses take 8 MB.
+_MAX_GROUPS = 10**6
+# Largest |row sum - 1| of a matrix that was saved: MarkovChain divides rows by their sums above 1e-12.
+_ROUNDING = 1e-11
+# Cells of a grid: a file of a megabyte could announce 10**11.
+_MAX_CELLS = 10**6
 _AGGREGATION = "klump/aggregation"
 _PATH = "klump/path"
 _GRID = "klump/grid"
@@ -78,6 +86,8 @@ def save(answer: Saved, path: str | os.PathLike[str]) -> None:
     ------
     InvalidArgumentError
         If a state has a name other than text, bytes, a number, a truth value, None or a tuple of these.
+    FileFormatError
+        If the file cannot be written, or is not a regular file; an older file is then as it was.
 
     Examples
     --------
@@ -95,19 +105,8 @@ def save(answer: Saved, path: str | os.PathLike[str]) -> None:
             remedy="only an Aggregation, an AggregationPath or an AggregationGrid can be saved",
         )
     arrays = _collect_arrays(answer)
-    target = Path(os.path.realpath(path))
-    # A temporary file in the same directory: renaming is atomic only within a file system.
-    temporary = target.with_name(f".klump-{secrets.token_hex(8)}")
-    try:
-        try:
-            write_archive(arrays, temporary)
-            temporary.replace(target)
-        finally:
-            temporary.unlink(missing_ok=True)
-    except OSError as error:
-        raise FileFormatError(
-            f"cannot be written: {error.strerror or error}", file=os.fspath(path)
-        ) from error
+    with replacing(path) as part:
+        write_archive(arrays, part)
 
 
 def load(path: str | os.PathLike[str]) -> Saved:
@@ -132,12 +131,8 @@ def load(path: str | os.PathLike[str]) -> Saved:
     cost 0.000000 bits (lumpability 0.000000, predictability 0.000000, bottleneck 0.000000, generated 0.000000);
     kept 100.0%
     """
-    try:
-        with open_archive(path) as entries:
-            return _read_answer(entries)
-    except FileFormatError as error:
-        error.file = os.fspath(path)
-        raise
+    with open_archive(path) as entries:
+        return _read_answer(entries)
 
 
 def _collect_arrays(answer: Saved) -> Arrays:
@@ -251,12 +246,14 @@ def _read_answer(entries: ArchiveEntries) -> Saved:
         return answer
     except FileFormatError:
         raise
-    except (KlumpError, AttributeError, KeyError, TypeError, ValueError) as error:
-        # Files that klump wrote raise none of these: this one was changed.
-        raise damage_error(f"its contents do not fit together ({error})") from error
+    except Exception as error:
+        # Files that klump wrote raise none: this one was changed.
+        raise damage_error(f"its contents do not fit together ({describe(error)})") from error
 
 
 def _build_grid(spans: dict[str, Any], answers: list[Aggregation]) -> AggregationGrid:
+    if len(spans["n_states"]) * len(spans["betas"]) > _MAX_CELLS:
+        raise damage_error(f"its grid has more than {_MAX_CELLS:,} cells")
     grid = AggregationGrid(
         tuple(map(int, spans["n_states"])),
         tuple(map(check_beta, spans["betas"])),
@@ -286,7 +283,7 @@ def _read_metadata(entries: ArchiveEntries) -> dict[str, Any]:
     if kind not in _FORMATS.values():
         raise foreign
     if type(version) is not int or version < 1:
-        raise damage_error(f"its format version is {version!r}")
+        raise damage_error(f"its format version is {one_line(version)}")
     if version > _SCHEMA_VERSION:
         raise FileFormatError(f"written by a newer klump (format {version})", remedy="upgrade klump")
     return dict(metadata)
@@ -299,10 +296,12 @@ def _read_chain(entries: ArchiveEntries, metadata: dict[str, Any]) -> MarkovChai
     else:
         matrix = entries.read_csr("", entries.read("shape", INTEGERS).tolist())
     n = validation.transition_matrix(matrix).shape[0]
+    if np.abs(validation.row_sums(matrix) - 1.0).max() > _ROUNDING:
+        raise damage_error("a row of its transition matrix does not sum to 1")
     stationary = None
     if entries.has("stationary_distribution") or communicating_classes(matrix).n_classes == 1:
         stationary = entries.read("stationary_distribution", FLOATS)
-        validation.check_stationary_distribution(stationary, matrix)
+        check_stationary_distribution(stationary, matrix)
     index = entries.read("original_index", INTEGERS)
     if index.shape != (n,):
         raise damage_error(f"its entry 'original_index' has {len(index)} values for {n} states")
@@ -325,7 +324,7 @@ def _read_aggregation(
         trace=tuple(float(decode(cost)) for cost in metadata["trace"]),
         interrupted=bool(metadata["interrupted"]),
         made_with=tuple((str(name), str(version)) for name, version in metadata["made_with"].items()),
-        record=_read_record(entries, metadata.get("record"), number),
+        record=_read_record(entries, metadata.get("record"), number, chain.n_states),
         gamma=check_gamma(metadata.get("gamma", 0.0)),
         n_asked=_int_or_none(metadata.get("n_asked")),
         effort=_text_or_none(metadata.get("effort")),
@@ -343,6 +342,8 @@ def _int_or_none(value: Any) -> int | None:
 
 def _read_map(entries: ArchiveEntries, number: int, n_states: int, n_groups: int) -> Mapping:
     name = f"labels_{number}"
+    if type(n_groups) is not int or not 1 <= n_groups <= max(n_states, _MAX_GROUPS):
+        raise damage_error(f"its metadata have {one_line(n_groups)} groups")
     if not entries.has(name):
         weights = entries.read_csr(f"map_{number}_", (n_states, n_groups))
         as_mapping(weights, n_states)
@@ -354,9 +355,10 @@ def _read_map(entries: ArchiveEntries, number: int, n_states: int, n_groups: int
     return from_labels(labels, n_groups)
 
 
-def _read_record(entries: ArchiveEntries, names: Any, number: int) -> Record | None:
+def _read_record(entries: ArchiveEntries, names: Any, number: int, n_states: int) -> Record | None:
     """Restore the record of the method; files of the first klump have none."""
     if names is None:
         return None
     kind, *columns = map(str, names)
-    return Record(kind, {name: entries.read(f"record_{number}_{name}", NUMBERS) for name in columns})
+    record = Record(kind, {name: entries.read(f"record_{number}_{name}", NUMBERS) for name in columns})
+    return check_record(record, n_states)

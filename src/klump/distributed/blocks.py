@@ -13,6 +13,7 @@ from scipy import sparse
 from klump.chain import MarkovChain
 from klump.distributed.kernels.tables import ONE, Block
 from klump.errors import FileFormatError
+from klump.files.arrays import map_array_file
 
 # Transitions per chunk of a scan: 16 to 32 MB of column indices.
 _CHUNK = 4_000_000
@@ -103,8 +104,7 @@ def from_folder(folder: Path) -> Transitions:
     """Memory-map the transitions of a chain in a folder."""
     try:
         data, indices, indptr = (
-            np.load(folder / f"{name}.npy", mmap_mode="r", allow_pickle=False)
-            for name in ("data", "indices", "indptr")
+            map_array_file(folder / f"{name}.npy") for name in ("data", "indices", "indptr")
         )
     except (OSError, ValueError, EOFError) as error:
         raise FileFormatError(
@@ -113,7 +113,7 @@ def from_folder(folder: Path) -> Transitions:
             remedy="write one with klump.write_chain(chain, 'name.mapped')",
         ) from None
     try:
-        stationary = np.load(folder / "stationary.npy", mmap_mode="r", allow_pickle=False)
+        stationary = map_array_file(folder / "stationary.npy")
     except (OSError, ValueError):
         raise FileFormatError(
             "stationary.npy is missing",

@@ -20,6 +20,8 @@ from klump.experiments.result import (
     Table,
     Verdict,
 )
+from klump.files.atomic import write_text
+from klump.plots.figure import save
 
 # Folder of the pictures, beside the page.
 _PICTURES = "figures"
@@ -73,11 +75,11 @@ def write(directory: Path, results: Sequence[Result], facts: Mapping[str, str]) 
     for result in results:
         for picture in result.pictures:
             figure = picture.draw()
-            figure.savefig(directory / source(result, picture), dpi=_PIXEL_RATIO * _PIXELS_PER_INCH)
+            save(figure, directory / source(result, picture), dpi=_PIXEL_RATIO * _PIXELS_PER_INCH)
             width, height = figure.get_size_inches() * _PIXELS_PER_INCH
             sizes[source(result, picture)] = (round(width), round(height))
     path = directory / "index.html"
-    path.write_text(page(results, facts, sizes), encoding="utf-8")
+    write_text(path, page(results, facts, sizes))
     return path
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +15,7 @@ import numpy as np
 
 from klump import __version__
 from klump.arguments import Progress
+from klump.files.gate import guard_reading
 from klump.parallel import run_serially
 
 
@@ -64,7 +66,7 @@ def run_pieces(
     )
     for j, result in engine(joblib.delayed(_run_numbered)(j, function, calls[j]) for j in missing):
         # A JSON round trip, so that a result is the same whether it is computed or read from the file.
-        line = json.dumps({"key": keys[j], "result": result})
+        line = json.dumps({"key": keys[j], "result": result, "crc": _checksum(keys[j], result)})
         finished[keys[j]] = json.loads(line)["result"]
         if record is not None:
             _append(record, line)
@@ -81,7 +83,8 @@ def _run_numbered(number: int, function: Callable[..., Any], call: tuple[Any, ..
 def _append(record: Path, line: str) -> None:
     """Append a line; a truncated last line is terminated first."""
     record.parent.mkdir(parents=True, exist_ok=True)
-    with record.open("a+b") as file:
+    # Unbuffered: one system call, which a signal cannot cut in two.
+    with record.open("a+b", buffering=0) as file:
         if file.tell() > 0:
             file.seek(-1, 2)
             line = line if file.read(1) == b"\n" else "\n" + line
@@ -94,14 +97,22 @@ def _key(name: str, function: Callable[..., Any], call: tuple[Any, ...]) -> str:
 
 
 def _read(record: Path | None) -> dict[str, Any]:
-    """Read finished pieces by key; truncated lines are skipped."""
+    """Read finished pieces by key; truncated and damaged lines are skipped, so that their pieces run again."""
     finished: dict[str, Any] = {}
     if record is None or not record.exists():
         return finished
-    for line in record.read_text(encoding="utf-8").splitlines():
+    with guard_reading(record, "remove it, to run its pieces again"):
+        lines = record.read_bytes().splitlines()
+    for line in lines:
         try:
             entry = json.loads(line)
-            finished[entry["key"]] = entry["result"]
-        except (ValueError, KeyError, TypeError):
+            if entry["crc"] == _checksum(entry["key"], entry["result"]):
+                finished[entry["key"]] = entry["result"]
+        except (ValueError, KeyError, TypeError, RecursionError):
             continue
     return finished
+
+
+def _checksum(key: str, result: Any) -> int:
+    """CRC-32 of a piece: a flipped digit would be taken for a result."""
+    return zlib.crc32(json.dumps([key, result]).encode())

@@ -14,9 +14,11 @@ from klump.chain import MarkovChain
 from klump.chain.rows import row_blocks
 from klump.errors import FileFormatError
 from klump.files import mapped, npz
-from klump.files.reading import build_chain, prefix_errors, read_chain, translate_read_errors
+from klump.files.atomic import translate_write_errors
+from klump.files.gate import FETCH_AGAIN, guard_reading
+from klump.files.reading import build_chain, prefix_errors, read_chain
 from klump.files.registry import format_of
-from klump.files.writing import translate_write_errors, write_chain
+from klump.files.writing import write_chain
 
 
 def convert_chain(
@@ -88,7 +90,7 @@ def _map_archive(
 ) -> tuple[sparse.csr_array, Sequence[Hashable] | None] | None:
     """Memory-mapped CSR matrix of an ``.npz`` archive and its state names; None for all other sources."""
     path = Path(source)
-    with prefix_errors(source), translate_read_errors(path):
+    with guard_reading(path):
         return npz.map_matrix(path) if format_of(path) is npz else None
 
 
@@ -96,11 +98,11 @@ def _check_blocks(matrix: sparse.csr_array) -> Iterator[sparse.csr_array]:
     """Row blocks of an unvalidated CSR matrix, with index arrays checked."""
     damaged = "its sparse matrix is damaged"
     if matrix.indptr[0] != 0 or matrix.indptr[-1] > len(matrix.data) or (np.diff(matrix.indptr) < 0).any():
-        raise FileFormatError(f"{damaged}: its index pointer is not increasing", remedy=npz.FETCH_AGAIN)
+        raise FileFormatError(f"{damaged}: its index pointer is not increasing", remedy=FETCH_AGAIN)
     for _, block in row_blocks(matrix):
         try:
             # SciPy's and numba's compiled loops do no bounds checks.
             block.check_format(full_check=True)
         except ValueError as error:
-            raise FileFormatError(f"{damaged}: {error}", remedy=npz.FETCH_AGAIN) from error
+            raise FileFormatError(f"{damaged}: {error}", remedy=FETCH_AGAIN) from error
         yield block

@@ -8,8 +8,9 @@ Matrix
     A first row with a cell that is not a number is a header of state names; the first column holds state names if
     the n rows have n + 1 fields. The chain is dense.
 
-Fields with delimiters or quotation marks are quoted as in RFC 4180, and white space belongs to the name. Names
-that are all integers become integers, and then the states of a list of transitions are in numeric order.
+Fields with delimiters, quotation marks or line breaks are quoted as in RFC 4180, and white space belongs to the name.
+Names that are all integers become integers, and then the states of a list of transitions are in numeric order, unless
+the comment ``# states in order of appearance`` precedes the header.
 Lines that start with ``#`` are comments if they precede the first record; later, ``#`` may be a state.
 """
 
@@ -21,7 +22,6 @@ import math
 import re
 from array import array
 from collections.abc import Hashable, Iterator, Sequence
-from contextlib import contextmanager
 from itertools import chain as chained
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
@@ -32,20 +32,27 @@ from scipy import sparse
 
 from klump.chain.rows import entries
 from klump.errors import FileFormatError, Setting
+from klump.files.gate import quote
 from klump.files.registry import Contents
+from klump.files.streams import open_text
 
 if TYPE_CHECKING:
     from klump.chain import MarkovChain
 
 # Names of the column of weights.
 _WEIGHTS = {"weight", "count", "probability"}
-# Canonical decimal integers: no leading zeros or plus sign, so that str(int(name)) == name.
-_INTEGER = re.compile(r"0|-?[1-9][0-9]*")
+# Canonical decimal integers: no leading zeros or plus sign, so that str(int(name)) == name. Python converts up to 4300
+# digits; longer names stay text.
+_INTEGER = re.compile(r"0|-?[1-9][0-9]{0,3999}")
+# Comment of a list of transitions whose integer names are not in numeric order.
+_IN_ORDER_OF_APPEARANCE = "# states in order of appearance"
+# Fields with these characters, or with blanks at their ends, are quoted.
+_QUOTED = re.compile(r'["\r\n]|\A\s|\s\Z')
 
 
 def read(path: Path, *, add_up: bool) -> Contents:
     """Read a list of transitions if the header has ``from`` and ``to``, else a matrix."""
-    with _open_text(path, "rt") as stream:
+    with open_text(path) as stream:
         table = _Table(stream, _delimiter(path))
         first = next(iter(table), None)
         if first is None:
@@ -70,33 +77,45 @@ def write(chain: MarkovChain, path: Path) -> None:
         raise FileFormatError(
             "two state names are the same when written as text", remedy="write an .npz file instead"
         )
-    with _open_text(path, "wt") as stream:
-        writer = csv.writer(stream, delimiter=_delimiter(path), lineterminator="\n")
-        matrix: Any = chain.transition_matrix
+    if max(map(len, names)) > csv.field_size_limit():
+        raise FileFormatError(
+            f"a state name has more than {csv.field_size_limit():,} characters, which are not read back",
+            remedy="write an .npz file instead",
+        )
+    delimiter = _delimiter(path)
+    matrix: Any = chain.transition_matrix
+    opener: Any = gzip.open if path.suffix.lower() == ".gz" else open
+    with opener(path, "wt", encoding="utf-8", newline="") as stream:
         if chain.is_sparse:
-            writer.writerow(("from", "to", "probability"))
+            values = _parse_integers(names)
+            if values is not None and values != sorted(values):
+                stream.write(f"{_IN_ORDER_OF_APPEARANCE}\n")
+            stream.write(f"{delimiter.join(('from', 'to', 'probability'))}\n")
+            fields = [_quote_field(name, delimiter) for name in names]
             for row, col, probability in entries(matrix):
-                source = (names[i] for i in row.tolist())
-                target = (names[i] for i in col.tolist())
-                writer.writerows(zip(source, target, probability.tolist(), strict=True))
-        elif chain.has_names:
-            writer.writerow(("", *names))
-            writer.writerows((name, *row) for name, row in zip(names, matrix.tolist(), strict=True))
-        else:
-            writer.writerows(matrix.tolist())
+                triples = zip(row.tolist(), col.tolist(), probability.tolist(), strict=True)
+                stream.writelines(
+                    f"{fields[i]}{delimiter}{fields[j]}{delimiter}{weight!r}\n" for i, j, weight in triples
+                )
+            return
+        first: list[tuple[str, ...]] = [()] * len(names)
+        if chain.has_names:
+            fields = [_quote_field(name, delimiter) for name in names]
+            stream.write(f"{delimiter.join(('', *fields))}\n")
+            first = [(field,) for field in fields]
+        for start, row in zip(first, matrix.tolist(), strict=True):
+            stream.write(f"{delimiter.join((*start, *map(repr, row)))}\n")
 
 
 def _delimiter(path: Path) -> str:
     return "\t" if ".tsv" in "".join(path.suffixes[-2:]).lower() else ","
 
 
-@contextmanager
-def _open_text(path: Path, mode: str) -> Iterator[TextIO]:
-    # newline="" leaves line breaks inside quoted names to the csv module.
-    encoding = "utf-8-sig" if mode == "rt" else "utf-8"
-    opener: Any = gzip.open if path.suffix.lower() == ".gz" else open
-    with opener(path, mode, encoding=encoding, newline="") as stream:
-        yield stream
+def _quote_field(name: str, delimiter: str) -> str:
+    """Quote a field as in RFC 4180; unlike the csv module, also one with a carriage return."""
+    if delimiter in name or _QUOTED.search(name):
+        return '"' + name.replace('"', '""') + '"'
+    return name
 
 
 class _Table:
@@ -104,6 +123,8 @@ class _Table:
 
     def __init__(self, stream: TextIO, delimiter: str) -> None:
         self._comments = 0
+        # Whether a comment says that states are in order of appearance.
+        self.keeps_order = False
         self._reader = csv.reader(self._skip_comments(stream), delimiter=delimiter, strict=True)
 
     @property
@@ -124,6 +145,7 @@ class _Table:
         for line in stream:
             if line.startswith("#") or not line.strip():
                 self._comments += 1
+                self.keeps_order |= line.rstrip() == _IN_ORDER_OF_APPEARANCE
             else:
                 yield line
                 break
@@ -160,17 +182,19 @@ def _read_transitions(columns: list[str], table: _Table, *, add_up: bool) -> Con
     rows, cols = np.array(source), np.array(target)
     if not add_up:
         _require_no_duplicates(rows, cols, list(number), lines)
-    names, rank = _order_states(list(number), rows)
+    names, rank = _order_states(list(number), rows, keeps_order=table.keeps_order)
     shape = (len(names), len(names))
     return Contents(
         sparse.csr_array((data, (rank[rows], rank[cols])), shape=shape), _drop_default_names(names)
     )
 
 
-def _order_states(names: list[str], rows: NDArray[Any]) -> tuple[Sequence[Hashable], NDArray[np.intp]]:
+def _order_states(
+    names: list[str], rows: NDArray[Any], *, keeps_order: bool
+) -> tuple[Sequence[Hashable], NDArray[np.intp]]:
     """State names in the order of the chain, and the rank of each name of ``names`` in it."""
     values = _parse_integers(names)
-    if values is not None:
+    if values is not None and not keeps_order:
         order = np.array(sorted(range(len(values)), key=values.__getitem__))
     else:
         sources, first = np.unique(rows, return_index=True)
@@ -194,7 +218,7 @@ def _require_no_duplicates(
         which = repeated[np.argmin(later)]
         first, again = int(order[which]), int(order[which + 1])
         raise FileFormatError(
-            f"line {lines[again]}: the transition from {names[rows[again]]!r} to {names[cols[again]]!r} was "
+            f"line {lines[again]}: the transition from {quote(names[rows[again]])} to {quote(names[cols[again]])} was "
             f"already given in line {lines[first]}",
             remedy=("remove one, or pass ", Setting("normalize", True), " to add them up"),
         )
@@ -255,7 +279,8 @@ def _require_same_names(header: list[str], leading: list[str], header_line: int,
     for column, row, line in zip(across, leading, lines, strict=True):
         if column != row:
             raise FileFormatError(
-                f"line {line}: the row is named {row!r}, but its column is named {column!r} in line {header_line}",
+                f"line {line}: the row is named {quote(row)}, but its column is named {quote(column)} "
+                f"in line {header_line}",
                 state=row,
                 remedy="give rows and columns the same names in the same order",
             )
@@ -283,12 +308,13 @@ def _parse_number(cell: str) -> float | None:
 
 def _weight_error(given: str | float, line: int, column: str | int) -> FileFormatError:
     value = _parse_number(given) if isinstance(given, str) else given
+    shown = quote(given) if isinstance(given, str) else str(given)
     if value is None:
-        problem = f"{given!r} is not a number"
+        problem = f"{shown} is not a number"
     elif not math.isfinite(value):
-        problem = f"{given} is not a finite number"
+        problem = f"{shown.strip(chr(39))} is not a finite number"
     else:
-        problem = f"{given} is negative, which no probability or count can be"
+        problem = f"{shown.strip(chr(39))} is negative, which no probability or count can be"
     return FileFormatError(f"line {line}, column {column}: {problem}")
 
 

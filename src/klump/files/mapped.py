@@ -15,8 +15,10 @@ A folder is written under a temporary name and renamed when it is complete.
 from __future__ import annotations
 
 import json
+import os
 import secrets
 import shutil
+import stat
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -26,10 +28,14 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 from scipy import sparse
 
+from klump import signals
 from klump.chain import MarkovChain, validation
 from klump.chain.rows import row_blocks
+from klump.chain.supplied import check_stationary_distribution
 from klump.errors import FileFormatError, InvalidArgumentError, InvalidChainError, KlumpError
-from klump.files.npz import NAME_KEYS, decode_names, encode_names, one_line
+from klump.files.arrays import map_array_file, read_array_file
+from klump.files.gate import describe, one_line, quote
+from klump.files.npz import NAME_KEYS, decode_names, encode_names
 from klump.files.registry import Contents
 
 # Value of "format" in the metadata.
@@ -50,11 +56,10 @@ _COPY_CHUNK = 2**20
 def read(path: Path, *, add_up: bool) -> Contents:
     """Memory-map the transitions of a chain, and validate them in one pass."""
     metadata = _read_metadata(path)
-    try:
-        n, n_transitions = int(metadata["n_states"]), int(metadata["n_transitions"])
-        applied = tuple(str(words) for words in metadata["applied"])
-    except (KeyError, TypeError, ValueError, OverflowError) as error:
-        raise _damage_error(f"{_METADATA} lacks an entry ({error})") from error
+    n, n_transitions = (_read_count(metadata, key) for key in ("n_states", "n_transitions"))
+    applied = metadata.get("applied")
+    if not isinstance(applied, list) or not all(isinstance(words, str) for words in applied):
+        raise _damage_error(f"{_METADATA} lacks an entry ('applied')")
     index_dtype = np.int64 if n_transitions >= _INT64_FROM else np.int32
     transitions = (
         _map_array(path, "data", np.float64, n_transitions),
@@ -70,12 +75,12 @@ def read(path: Path, *, add_up: bool) -> Contents:
         matrix.has_canonical_format = True
         names = None if found is None else validation.state_names(found, n)
         if mu is not None:
-            validation.check_stationary_distribution(mu, matrix)
+            check_stationary_distribution(mu, matrix)
     except ValueError as error:  # from SciPy, or an InvalidChainError
-        problem = error.render(with_remedy=False) if isinstance(error, KlumpError) else str(error)
+        problem = error.render(with_remedy=False) if isinstance(error, KlumpError) else describe(error)
         raise _damage_error(problem) from error
     original = np.arange(n) if original is None else original
-    return Contents(MarkovChain._from_parts(matrix, mu, names, original, applied))
+    return Contents(MarkovChain._from_parts(matrix, mu, names, original, tuple(applied)))
 
 
 def write(chain: MarkovChain, path: Path) -> None:
@@ -148,24 +153,47 @@ def _read_metadata(path: Path) -> dict[str, Any]:
         raise FileFormatError(
             f"there is no {_METADATA} in this folder", remedy="make a mapped chain with klump convert"
         )
+    _require_own_file(path / _METADATA)
     try:
         metadata = json.loads((path / _METADATA).read_text(encoding="utf-8"))
         kind, version = metadata["format"], metadata["version"]
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise _damage_error(f"{_METADATA} is not valid metadata") from error
     if kind != _FORMAT or type(version) is not int or version < 1:
-        raise _damage_error(f"{_METADATA} has format {kind!r}, version {version!r}")
+        raise _damage_error(f"{_METADATA} has format {quote(str(kind))}, version {one_line(version)}")
     if version > _VERSION:
         raise FileFormatError(f"written by a newer klump (format {version})", remedy="upgrade klump")
     return dict(metadata)
 
 
+def _read_count(metadata: dict[str, Any], key: str) -> int:
+    count = metadata.get(key)
+    if type(count) is not int or count < 1:
+        raise _damage_error(f"{_METADATA} lacks an entry ({key!r})")
+    return count
+
+
+class _LinkError(FileFormatError):
+    """A file of a mapped folder is a symbolic link, or no file."""
+
+
+def _require_own_file(file: Path) -> None:
+    """Refuse symbolic links, which may point outside the folder, devices and FIFOs."""
+    if not stat.S_ISREG(file.lstat().st_mode):
+        raise _LinkError(
+            f"{file.name} is a symbolic link or no file", remedy="copy the file itself into the folder"
+        )
+
+
 def _map_array(path: Path, name: str, dtype: DTypeLike, size: int) -> NDArray[Any]:
     file = path / f"{name}.npy"
     try:
-        array = np.load(file, mmap_mode="r", allow_pickle=False)
-    except (EOFError, ValueError) as error:
-        raise _damage_error(f"{file.name} is truncated or not an array ({one_line(error)})") from error
+        _require_own_file(file)
+        array = map_array_file(file)
+    except (EOFError, ValueError) as error:  # FileFormatError is a ValueError
+        if isinstance(error, _LinkError):
+            raise
+        raise _damage_error(f"{file.name} is truncated or not an array ({describe(error)})") from error
     except FileNotFoundError:
         raise _damage_error(f"{file.name} is missing") from None
     if array.dtype != dtype or array.shape != (size,):
@@ -177,7 +205,7 @@ def _map_array(path: Path, name: str, dtype: DTypeLike, size: int) -> NDArray[An
 
 def _load_optional(path: Path, name: str, dtype: DTypeLike, size: int) -> NDArray[Any] | None:
     """In-memory copy of an array with one element per state; None if there is no such file."""
-    if not (path / f"{name}.npy").exists():
+    if not os.path.lexists(path / f"{name}.npy"):
         return None
     return np.array(_map_array(path, name, dtype, size))
 
@@ -185,9 +213,10 @@ def _load_optional(path: Path, name: str, dtype: DTypeLike, size: int) -> NDArra
 def _read_names(path: Path) -> list[Hashable] | None:
     for key in NAME_KEYS:
         file = path / f"{key}.npy"
-        if file.exists():
+        if os.path.lexists(file):
+            _require_own_file(file)
             try:
-                return decode_names(key, np.load(file, allow_pickle=False))
+                return decode_names(key, read_array_file(file))
             except (EOFError, ValueError) as error:
                 raise _damage_error(f"{file.name} does not hold state names") from error
     return None
@@ -227,19 +256,22 @@ def staging_folder(path: Path) -> Iterator[Path]:
     """Temporary folder to write to, renamed to ``path`` on success; an older folder there is replaced."""
     require_replaceable(path)
     folder = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
-    folder.mkdir()
-    try:
-        yield folder
-        if path.is_dir():
-            # Memory maps of the old files stay valid: deleting a file does not end its maps.
-            old = folder.with_name(f"{folder.name}.old")
-            path.rename(old)
-            folder.rename(path)
-            shutil.rmtree(old)
-        else:
-            folder.rename(path)
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+    with signals.removing(folder):
+        folder.mkdir()
+        try:
+            yield folder
+            if path.is_dir():
+                # Memory maps of the old files stay valid: deleting a file does not end its maps.
+                old = folder.with_name(f"{folder.name}.old")
+                with signals.hold():
+                    path.rename(old)
+                    folder.rename(path)
+                with signals.removing(old):
+                    shutil.rmtree(old)
+            else:
+                folder.rename(path)
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def _write_transitions(folder: Path, blocks: Iterable[Any], *, normalize: bool) -> tuple[int, int]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from klump.errors import FileFormatError, InvalidArgumentError
-from klump.files.npz import FETCH_AGAIN, needs_pickle
+from klump.files.arrays import PickleError, read_array_file
 from klump.files.registry import Contents
 
 if TYPE_CHECKING:
@@ -18,19 +19,16 @@ if TYPE_CHECKING:
 def read(path: Path, *, add_up: bool) -> Contents:
     """Read a dense matrix."""
     try:
-        array = np.load(path, allow_pickle=False)
-    except EOFError as error:
-        raise FileFormatError("the file is empty", remedy=FETCH_AGAIN) from error
-    except ValueError as error:
-        if needs_pickle(error):
-            raise FileFormatError(
-                "it is not a .npy array of numbers", remedy="write it with numpy.save"
-            ) from error
-        raise FileFormatError("the .npy array is truncated", remedy=FETCH_AGAIN) from error
-    if not isinstance(array, np.ndarray):
-        array.close()
-        raise FileFormatError("this is an .npz archive, not a single array", remedy="rename it to .npz")
-    return Contents(array)
+        return Contents(read_array_file(path))
+    except PickleError as error:
+        raise FileFormatError(
+            "it is not a .npy array of numbers", remedy="write it with numpy.save"
+        ) from error
+    except FileFormatError as error:
+        if zipfile.is_zipfile(path):
+            problem = "this is an .npz archive, not a single array"
+            raise FileFormatError(problem, remedy="rename it to .npz") from error
+        raise
 
 
 def write(chain: MarkovChain, path: Path) -> None:

@@ -7,7 +7,6 @@ integers are in ``states_json``, one JSON value per state. Pickled objects are n
 from __future__ import annotations
 
 import json
-import os
 import zipfile
 from collections.abc import Hashable, Sequence
 from pathlib import Path
@@ -18,6 +17,10 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from klump.errors import FileFormatError, InvalidArgumentError
+from klump.files.archives import Archive, open_archive
+from klump.files.compressed_matrices import build_compressed
+from klump.files.gate import FETCH_AGAIN, guard_place, one_line
+from klump.files.limits import require_plausible_states
 from klump.files.registry import Contents
 
 if TYPE_CHECKING:
@@ -27,66 +30,53 @@ if TYPE_CHECKING:
 _MATRIX_KEYS = ("transition_matrix", "P")
 # Names of the array with state names, by precedence.
 NAME_KEYS = ("states", "states_json")
-# Remedy for a truncated or damaged file.
-FETCH_AGAIN = "fetch or write it again"
+# Arrays of index type in the formats of scipy.sparse.save_npz; "data" and "shape" are in all of them.
+_INDEX_KEYS = {
+    "csr": ("indices", "indptr"),
+    "csc": ("indices", "indptr"),
+    "bsr": ("indices", "indptr"),
+    "dia": ("offsets",),
+    "coo": ("row", "col"),
+}
+_MATRIX = "its sparse matrix"
 
 
 def read(path: Path, *, add_up: bool) -> Contents:
     """Read a dense or sparse matrix and its state names."""
     _require_archive(path)
-    with np.load(path, allow_pickle=False) as archive:
-        if "metadata" in archive.files:
+    with open_archive(path) as archive:
+        if "metadata" in archive.members:
             raise FileFormatError(
                 "this is an aggregation that klump saved",
                 remedy="klump.load reads it, and its chain is .original",
             )
         names = _read_names(archive)
-        if "format" in archive.files and "shape" in archive.files:
-            return Contents(_sparse_matrix(path), names)
+        if "format" in archive.members and "shape" in archive.members:
+            return Contents(_sparse_matrix(archive), names)
         return Contents(_dense_matrix(archive), names)
 
 
 def map_matrix(path: Path) -> tuple[sparse.csr_array, Sequence[Hashable] | None] | None:
-    """Memory-map an unvalidated CSR matrix inside the archive, and read its state names.
+    """Memory-map an unvalidated CSR matrix inside the archive, its CRC checked, and read its state names.
 
     None if the matrix is dense, compressed, or sparse in another format.
     """
     _require_archive(path)
-    with np.load(path, allow_pickle=False) as archive:
-        if not {"data", "indices", "indptr", "shape", "format"} <= set(archive.files):
+    with open_archive(path) as archive:
+        if not {"data", "indices", "indptr", "shape", "format"} <= archive.members.keys():
             return None
-        shape, kind = _array(archive, "shape"), _array(archive, "format").item()
-        if kind not in (b"csr", "csr") or shape.shape != (2,):
+        stored = all(archive.is_stored(key) for key in ("data", "indices", "indptr"))
+        if not stored or _sparse_format(archive) != "csr":
             return None
-        parts = [_map_array(path, archive.zip.getinfo(f"{key}.npy")) for key in ("data", "indices", "indptr")]
+        shape = _shape(archive)
+        data, indices, indptr = (archive.map(key) for key in ("data", "indices", "indptr"))
         names = _read_names(archive)
-    if any(part is None for part in parts):
+    if not all(part.dtype.isnative for part in (data, indices, indptr)):
         return None
-    try:
-        return sparse.csr_array(tuple(parts), shape=tuple(shape.tolist())), names
-    except (TypeError, ValueError) as error:
-        raise FileFormatError(
-            f"its sparse matrix is damaged: {one_line(error)}", remedy=FETCH_AGAIN
-        ) from error
-
-
-def _map_array(path: Path, entry: zipfile.ZipInfo) -> NDArray[Any] | None:
-    """Memory map of an uncompressed 1-D array in a zip archive, else None."""
-    if entry.compress_type != zipfile.ZIP_STORED:
-        return None
-    with path.open("rb") as file:
-        # Zip local file header: 30 bytes, whose last 4 are the lengths of the file name and extra field that follow.
-        file.seek(entry.header_offset + 26)
-        lengths = file.read(4)
-        file.seek(int.from_bytes(lengths[:2], "little") + int.from_bytes(lengths[2:], "little"), os.SEEK_CUR)
-        major, _ = np.lib.format.read_magic(file)
-        read_header = (
-            np.lib.format.read_array_header_1_0 if major == 1 else np.lib.format.read_array_header_2_0
-        )
-        shape, _, dtype = read_header(file)
-        if dtype.hasobject or len(shape) != 1 or not shape[0]:
-            return None
-        return np.memmap(path, dtype, "r", file.tell(), shape)
+    with guard_place(_MATRIX):
+        _require_kinds({"data": data, "indices": indices, "indptr": indptr})
+        require_plausible_states(max(shape), len(data))
+        return sparse.csr_array((data, indices, indptr), shape=shape), names
 
 
 def write(chain: MarkovChain, path: Path) -> None:
@@ -127,54 +117,82 @@ def _require_archive(path: Path) -> None:
     )
 
 
-def _sparse_matrix(path: Path) -> sparse.csr_array:
-    try:
-        matrix = sparse.csr_array(sparse.load_npz(path))
-        # Indices out of range would be followed blindly by compiled code later on.
-        matrix.check_format(full_check=True)
-    except (KeyError, IndexError, TypeError, ValueError) as error:
+def _sparse_format(archive: Archive) -> str:
+    """Value of the array ``format``: text, or bytes in files of older versions of SciPy."""
+    array = archive.read("format")
+    value = array.item() if array.size == 1 else ""
+    return value.decode("latin-1") if isinstance(value, bytes) else str(value)
+
+
+def _shape(archive: Archive) -> tuple[int, int]:
+    array = archive.read("shape")
+    if array.shape != (2,) or array.dtype.kind not in "iu" or array.min() < 0:
+        raise FileFormatError(f"{_MATRIX} is damaged: its shape is not two numbers", remedy=FETCH_AGAIN)
+    rows, columns = array.tolist()
+    return rows, columns
+
+
+def _require_kinds(parts: dict[str, Any]) -> None:
+    """Refuse values that are not numbers, and indices that are not integers."""
+    for key, part in parts.items():
+        is_index = key != "data"
+        if part.dtype.kind not in ("iu" if is_index else "biufc") or (is_index and part.ndim != 1):
+            raise FileFormatError(
+                f"{_MATRIX} is damaged: its array {key!r} is a {part.ndim}-dimensional {part.dtype} array",
+                remedy=FETCH_AGAIN,
+            )
+
+
+def _sparse_matrix(archive: Archive) -> sparse.csr_array:
+    kind = _sparse_format(archive)
+    if kind not in _INDEX_KEYS:
         raise FileFormatError(
-            f"its sparse matrix is damaged: {one_line(error)}", remedy=FETCH_AGAIN
-        ) from error
-    return matrix
+            f"{_MATRIX} is damaged: its format is {one_line(kind)!r}",
+            remedy=f"write one of {', '.join(_INDEX_KEYS)}",
+        )
+    keys = ("data", *_INDEX_KEYS[kind])
+    if kind == "coo" and "coords" in archive.members:
+        keys = ("data", "coords")
+    missing = [key for key in keys if key not in archive.members]
+    if missing:
+        raise FileFormatError(
+            f"{_MATRIX} is damaged: its array {missing[0]!r} is missing", remedy=FETCH_AGAIN
+        )
+    shape = _shape(archive)
+    parts = {key: archive.read(key) for key in keys}
+    with guard_place(_MATRIX):
+        if "coords" in parts:
+            parts["row"], parts["col"] = parts.pop("coords")
+        _require_kinds(parts)
+        require_plausible_states(max(shape), parts["data"].size)
+        data, *indices = (part if key == "data" else part.astype(np.int64) for key, part in parts.items())
+        data = data.astype(np.complex128 if data.dtype.kind == "c" else np.float64, copy=False)
+        if kind == "coo":
+            return sparse.csr_array(sparse.coo_array((data, tuple(indices)), shape=shape))
+        if kind == "dia":
+            return sparse.csr_array(sparse.dia_array((data, *indices), shape=shape))
+        return sparse.csr_array(build_compressed(kind, (data, *indices), shape))
 
 
-def _dense_matrix(archive: Any) -> NDArray[Any]:
-    arrays = {key: _array(archive, key) for key in archive.files if key not in NAME_KEYS}
+def _dense_matrix(archive: Archive) -> NDArray[Any]:
     for key in _MATRIX_KEYS:
-        if key in arrays:
-            return arrays[key]
+        if key in archive.members:
+            return archive.read(key)
+    arrays = {key: archive.read(key) for key in archive.members if key not in NAME_KEYS}
     tables = [key for key, array in arrays.items() if array.ndim == 2]
     if len(tables) == 1:
         return arrays[tables[0]]
     raise FileFormatError(
-        f"{len(tables)} of its arrays ({', '.join(archive.files)}) are matrices, so the choice is ambiguous",
+        f"{len(tables)} of its arrays ({one_line(', '.join(archive.members))}) are matrices, so the choice is "
+        "ambiguous",
         remedy="name the transition matrix transition_matrix",
     )
 
 
-def _array(archive: Any, key: str) -> NDArray[Any]:
-    try:
-        array = archive[key]
-    except ValueError as error:
-        if needs_pickle(error):
-            raise FileFormatError(
-                f"its array {key!r} holds pickled Python objects, which are not read",
-                remedy="write numbers or text",
-            ) from error
-        raise FileFormatError(
-            f"its array {key!r} is damaged: {one_line(error)}", remedy=FETCH_AGAIN
-        ) from error
-    if not isinstance(array, np.ndarray):
-        raise FileFormatError(f"its entry {key!r} is not an array", remedy="write it with numpy.savez")
-    return array
-
-
-def _read_names(archive: Any) -> list[Hashable] | None:
+def _read_names(archive: Archive) -> list[Hashable] | None:
     for key in NAME_KEYS:
-        if key not in archive.files:
-            continue
-        return decode_names(key, _array(archive, key))
+        if key in archive.members:
+            return decode_names(key, archive.read(key))
     return None
 
 
@@ -183,12 +201,8 @@ def decode_names(key: str, array: NDArray[Any]) -> list[Hashable]:
     names: list[Any] = array.ravel().tolist()
     if key == "states":
         return names
-    try:
+    with guard_place(f"its array {key!r}"):
         return [_from_json(name) for name in names]
-    except (TypeError, ValueError) as error:
-        raise FileFormatError(
-            f"its array {key!r} is damaged: {one_line(error)}", remedy=FETCH_AGAIN
-        ) from error
 
 
 def encode_names(states: Sequence[Hashable]) -> dict[str, Any]:
@@ -215,13 +229,3 @@ def _from_json(text: str) -> Any:
 def _lists_to_tuples(value: Any) -> Any:
     """Convert JSON lists to tuples, recursively: names are hashable, so every list was a tuple."""
     return tuple(_lists_to_tuples(item) for item in value) if isinstance(value, list) else value
-
-
-def needs_pickle(error: ValueError) -> bool:
-    """Whether ``np.load(..., allow_pickle=False)`` failed because the file holds, or is taken for, a pickle."""
-    return "pickle" in str(error) or "Object arrays" in str(error)
-
-
-def one_line(error: Exception) -> str:
-    """Message of an error, with white space collapsed."""
-    return " ".join(str(error).split())

@@ -2,7 +2,8 @@
 
 A new format is a module with ``read(path, *, add_up)`` and ``write(chain, path)``, and a line here. ``read``
 returns :class:`Contents` and leaves the validation of the chain to ``MarkovChain``; its errors name the
-line or array inside the file, and the caller prefixes the file name.
+line or array inside the file. :func:`read_contents` prefixes the file name, and makes one such error of whatever else
+a reader raises.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
 
 from klump.errors import FileFormatError
+from klump.files.gate import guard_reading
 
 if TYPE_CHECKING:
     from klump.chain import MarkovChain
@@ -64,3 +66,9 @@ def format_of(path: Path) -> Format:
         return cast(Format, import_module(MODULES[".mapped"]))
     known = ", ".join(MODULES)
     raise FileFormatError(f"the suffix {path.suffix!r} is not known", remedy=f"choose one of {known}")
+
+
+def read_contents(path: Path, *, add_up: bool) -> Contents:
+    """Read a file of any format through the gate."""
+    with guard_reading(path):
+        return format_of(path).read(path, add_up=add_up)

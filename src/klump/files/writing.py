@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-import secrets
-from collections.abc import Hashable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Hashable, Iterable, Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from klump.chain.markov_chain import ChainLike, as_chain
 from klump.errors import FileFormatError
+from klump.files.atomic import replacing, translate_write_errors
 from klump.files.reading import prefix_errors
 from klump.files.registry import MODULES, format_of
 
@@ -38,9 +38,14 @@ def write_chain(chain: ChainLike, path: str | os.PathLike[str]) -> None:
     sun,0.9,0.1
     rain,0.3,0.7
     """
-    file = Path(path)
-    with translate_write_errors(path), prefix_errors(path), _staging_file(file) as place:
-        format_of(file).write(as_chain(chain), place)
+    chain, file = as_chain(chain), Path(path)
+    with prefix_errors(path), translate_write_errors(path):
+        writer = format_of(file)
+        if writer is import_module(MODULES[".mapped"]):  # a folder, which it renames itself
+            writer.write(chain, file)
+            return
+        with replacing(file) as part:
+            writer.write(chain, part)
 
 
 def write_mapped(
@@ -95,29 +100,3 @@ def write_mapped(
                 remedy="choose .mapped",
             )
         write_blocks(Path(path), blocks, states=states, normalize=normalize)
-
-
-@contextmanager
-def _staging_file(file: Path) -> Iterator[Path]:
-    """Temporary file to write to, which replaces ``file`` by an atomic rename on success."""
-    if file.is_dir() or file.suffix == ".mapped" or (file.exists() and not file.is_file()):
-        yield file  # mapped.write renames its folder itself; a device cannot be replaced
-        return
-    place = Path(os.path.realpath(file))
-    part = place.with_name(f".{secrets.token_hex(4)}.{place.name}")
-    try:
-        yield part
-        part.replace(place)
-    finally:
-        part.unlink(missing_ok=True)
-
-
-@contextmanager
-def translate_write_errors(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Translate OSError to FileFormatError with the file name."""
-    try:
-        yield
-    except OSError as error:
-        raise FileFormatError(
-            f"cannot be written: {error.strerror or error}", file=os.fspath(path)
-        ) from error

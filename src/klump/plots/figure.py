@@ -6,7 +6,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from klump.errors import FileFormatError, InvalidArgumentError, MissingPackageError
+from klump.errors import InvalidArgumentError, MissingPackageError
+from klump.files.atomic import replacing
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -32,6 +33,8 @@ PALETTE = (
 )
 # Suffixes of the file formats that ``save`` writes.
 _FORMATS = (".png", ".svg", ".pdf")
+# Resolution of pictures, in pixels per inch.
+_DPI = 160.0
 
 
 def new_figure(width: float, height: float) -> Figure:
@@ -55,14 +58,12 @@ def finish(figure: Figure, path: str | PathLike[str] | None) -> Figure:
     return figure
 
 
-def save(figure: Figure, path: str | PathLike[str]) -> None:
+def save(figure: Figure, path: str | PathLike[str], dpi: float = _DPI) -> None:
     """Write a figure to a file; the suffix of the path selects the format."""
     if Path(path).suffix.lower() not in _FORMATS:
         raise InvalidArgumentError("must end in .png, .svg or .pdf", argument="path", value=str(path))
-    try:
-        figure.savefig(path, dpi=160, facecolor="white")
-    except OSError as error:
-        raise FileFormatError(f"cannot be written: {error.strerror or error}", file=str(path)) from error
+    with replacing(path) as part:
+        figure.savefig(part, dpi=dpi, facecolor="white")
 
 
 def cost_symbol(beta: float | None, gamma: float) -> str:
