@@ -5,8 +5,9 @@ Names are imported when they are first used, so that ``import klump`` stays ligh
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 __version__ = "0.1.0"
 
@@ -93,6 +94,8 @@ if TYPE_CHECKING:
 
 
 def __getattr__(name: str) -> Any:
+    from importlib import import_module
+
     home = _HOME.get(name)
     if home is None:
         raise AttributeError(f"module 'klump' has no attribute {name!r}")

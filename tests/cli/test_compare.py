@@ -143,13 +143,12 @@ def test_no_picture_without_matplotlib(klump_cli, chain_file, monkeypatch):
         assert result.stdout == ""
 
 
-def test_cannot_be_written(klump_cli, chain_file, tmp_path):
+def test_what_cannot_be_written_is_refused_before_the_search(klump_cli, chain_file, tmp_path, monkeypatch):
+    monkeypatch.setattr("klump.comparison.compare", None)
     for suffix in ("csv", "json", "png"):
         (tmp_path / f"folder.{suffix}").mkdir()
-        error = klump_cli(f"{RUN} --quiet -o folder.{suffix}", status=1).stderr
-        assert error.startswith("klump: error: ")
-        assert f"folder.{suffix}: cannot be written: " in error
-        assert error.count("\n") == 1
+        error = klump_cli(f"{RUN} --quiet -o folder.{suffix}", status=2).stderr
+        assert f"folder.{suffix}: this is a folder, not a regular file; choose another name" in error
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,8 @@
 """One line on stderr, the right exit status, and never a traceback."""
 
+import errno
 import json
+import os
 
 import pytest
 from click.testing import CliRunner
@@ -153,11 +155,19 @@ def test_json_of_a_missing_package_names_no_file(files):
     assert line == "klump: error: --outside lost needs lost, which is not installed; pip install lost\n"
 
 
-def test_standard_output_has_one_document_if_saving_fails(files, tmp_path):
-    (tmp_path / "folder.csv").mkdir()
-    found, line = error_document("aggregate good.csv -k 2 --n-init 1 -o folder.csv")
+def test_an_answer_that_cannot_be_saved_is_printed(files, tmp_path, monkeypatch):
+    """And standard output has one document."""
+
+    def fail(*_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "replace", fail)
+    (tmp_path / "old.csv").write_text("old")
+    found, line = error_document("aggregate good.csv -k 2 --n-init 1 -o old.csv")
     assert found["schema"] == "klump/aggregation/1"
-    assert line.endswith("klump: error: folder.csv: cannot be written: Is a directory\n")
+    assert line.endswith("klump: error: old.csv: cannot be written: No space left on device\n")
+    assert (tmp_path / "old.csv").read_text() == "old"
+    assert not list(tmp_path.glob(".*"))
 
 
 def test_soft_maps_have_no_horizon_from_any_start(files, tmp_path):

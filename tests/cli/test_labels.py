@@ -100,3 +100,43 @@ def test_own_output_with_names_that_json_does_not_have(tmp_path):
     chain = klump.MarkovChain(np.full((2, 2), 0.5), [(0, 1), (1, 0)])
     (tmp_path / "labels.json").write_text(json.dumps({"states": ["(1, 0)", "(0, 1)"], "labels": ["x", "y"]}))
     assert read_labels(str(tmp_path / "labels.json"), chain) == [0, 1]
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("labels.json", f"[0, 1, 1, {'9' * 5000}]".encode()),
+        ("labels.json", b"[" * 100_000),
+        ("labels.json", f'{{"mapping": [[{10**400}, 0], [0, 1], [0, 1], [1, 0]]}}'.encode()),
+        ("labels.json", b'{"mapping": [[{}], 1]}'),
+        ("labels.json", b"\xff\xfe[0]"),
+        ("labels.csv", b"state,group\n" + b"x" * 200_000 + b",1\n"),
+        ("labels.csv", b"state,group\na,0\n\xff,1\n"),
+        ("labels.npy", b"\x93NUMPY\x01\0\x10\0{'shape': (1,)}\n"),
+    ],
+    ids=[
+        "long integer",
+        "nesting",
+        "overflow",
+        "ragged",
+        "encoding",
+        "long field",
+        "encoding in csv",
+        "header",
+    ],
+)
+def test_hostile_files_are_one_line(tmp_path, name, content):
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(FileFormatError) as caught:
+        read_labels(str(tmp_path / name), CHAIN)
+    message = str(caught.value)
+    assert message.startswith(f"{tmp_path / name}: ")
+    assert message.isprintable()
+    assert len(message) < 500
+
+
+def test_an_archive_that_is_named_npy(tmp_path):
+    with (tmp_path / "labels.npy").open("wb") as file:
+        np.savez(file, labels=np.zeros(4))
+    with pytest.raises(FileFormatError, match=r"labels\.npy: not a \.npy array"):
+        read_labels(str(tmp_path / "labels.npy"), CHAIN)

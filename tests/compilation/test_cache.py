@@ -185,3 +185,16 @@ def test_numba_can_flush_and_recompile(monkeypatch, tmp_path):
     assert list(cache_folder().iterdir()) == []
     double.recompile()
     assert len(list(cache_folder().iterdir())) == 1
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no limits of processes")
+def test_full_disk(toys):
+    """No file can exceed 1,000 bytes, and no candidate for the temporary folder takes one."""
+    limit = "__import__('resource').setrlimit(__import__('resource').RLIMIT_FSIZE, (1000, 1000))"
+    nowhere = "setattr(tempfile, '_candidate_tempdir_list', lambda: ['/dev/null'])"
+    found = toys.run(limit, nowhere, INTEGERS, FLOATS)
+    assert found["answers"] == [None, None, 4, 4.5]
+    [line] = [line for line in found["stderr"].splitlines() if "kept" in line]
+    assert "Traceback" not in found["stderr"]
+    assert line.startswith(f"compiled kernels cannot be kept: {toys.cache / 'klump'} cannot be written")
+    assert toys.files() == []

@@ -20,6 +20,7 @@ def main() -> None:
 
     Commands read a chain from a file: .npz (array or SciPy sparse matrix), .npy, .mtx, .csv or .tsv (matrix, or
     transitions under the header from,to,weight), .mapped (memory-mapped folder, for chains larger than memory; see
-    convert). Results go to standard output, progress and messages to standard error. Exit status: 0 success, 1 bad
-    data, 2 wrong usage, 130 interrupted by Ctrl-C.
+    convert). Results are saved, then printed on standard output; progress and messages go to standard error. Exit
+    status: 0 success, 1 bad data or no space, 2 wrong usage, 130 interrupted by Ctrl-C, 143 by SIGTERM (both with the
+    best result so far, if there is one), 141 if the reader of standard output has closed the pipe.
     """

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from klump import signals
 from klump.cli.commands import ChainCommand
-from klump.cli.inputs import ChainInput, file_record
+from klump.cli.inputs import ChainInput, read_recorded
 from klump.cli.options import (
     beta_option,
     chain_options,
@@ -144,8 +146,11 @@ def command(
     from klump.cli.labels import read_labels
     from klump.cli.results import deliver
 
+    signals.keep_answers()
     chain = source.read()
-    initial = None if initial_labels is None else read_labels(initial_labels, chain)
+    initial, labels_input = None, None
+    if initial_labels is not None:
+        initial, labels_input = read_recorded(initial_labels, partial(read_labels, initial_labels, chain))
     with progress.search_progress(quiet=quiet) as bars, _rename_initial(initial_labels):
         from klump import aggregation
 
@@ -179,7 +184,7 @@ def command(
             allow_empty=allow_empty,
             tolerance=tolerance,
             time_limit=time_limit,
-            initial_labels_input=None if initial_labels is None else file_record(initial_labels),
+            initial_labels_input=labels_input,
             states=[records.name(state) for state in chain.states],
             **records.aggregation(agg),
         )

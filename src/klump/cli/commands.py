@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import re
+import sys
 from importlib import import_module
 from typing import Any, cast
 
 import click
 
+from klump import signals
 from klump.errors import UNSET, KlumpError, MissingPackageError, Symbol, spell_in_python
 
 # Commands in the order of the help text; each is a module with a function `command`.
 COMMANDS = ("info", "aggregate", "path", "grid", "score", "compare", "convert", "reproduce", "warm-up")
 
-# Exit status of an interrupted command: 128 + SIGINT, as shells report it.
-INTERRUPTED = 130
+# Exit status after a KeyboardInterrupt that no signal handler of klump has seen: 128 + SIGINT, as shells report it.
+_KEYBOARD_INTERRUPT = 130
 # Key in the context's `meta`: the result is on standard output, which must not get a second JSON document.
 RESULT_PRINTED = "klump.result_printed"
 
@@ -24,8 +26,27 @@ _OPTIONS = {"n_states": "-k", "random_state": "--seed", "n_jobs": "--jobs"}
 _FROM_FILES = {"labels", "states"}
 
 
+def interrupted_status() -> int:
+    """Exit status of an interrupted command: 128 + the number of the signal."""
+    return signals.exit_status() or _KEYBOARD_INTERRUPT
+
+
 class LazyGroup(click.Group):
     """A command group that imports a command when it is run."""
+
+    def __call__(self, *arguments: Any, **options: Any) -> Any:
+        """Run as a program: with handlers of signals, and streams that cannot fail; exits."""
+        if not options.get("standalone_mode", True):
+            return super().__call__(*arguments, **options)
+        signals.install()
+        from klump.cli.streams import Streams
+
+        streams, status = Streams(), 0
+        try:
+            self.main(*arguments, **options)
+        except SystemExit as end:
+            status = end.code if isinstance(end.code, int) else int(end.code is not None)
+        sys.exit(streams.finish(status or signals.exit_status()))
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names of the commands in the order of the help text."""
@@ -38,19 +59,19 @@ class LazyGroup(click.Group):
         return cast(click.Command, import_module(f"klump.cli.{cmd_name.replace('-', '_')}").command)
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run a command; on Ctrl-C without a result, exit with status 130."""
+        """Run a command; if it is interrupted without a result, say so."""
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt:
             click.echo("klump: interrupted", err=True)
-            return ctx.exit(INTERRUPTED)
+            return ctx.exit(interrupted_status())
 
 
 class PlainCommand(click.Command):
     """A command whose errors are one line on standard error."""
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command; on a KlumpError or without memory, exit with status 1.
+        """Run the command; on a KlumpError, an error of the system or without memory, exit with status 1.
 
         With ``--json`` a KlumpError is printed on standard output as well, as a JSON document, unless the result
         was printed before (saving it failed): standard output has one document.
@@ -64,7 +85,13 @@ class PlainCommand(click.Command):
                 "there is not enough memory for this chain",
                 remedy="convert it to a mapped folder with klump convert",
             )
+        except OSError as error:  # such as a machine where no temporary file can be written
+            reason = error.strerror or " ".join(str(error).split())
+            return self._report(KlumpError(reason, file=_name(error.filename)), ctx)
         self.set_file(failure, ctx)
+        return self._report(failure, ctx)
+
+    def _report(self, failure: KlumpError, ctx: click.Context) -> Any:
         if ctx.params.get("as_json") and not ctx.meta.get(RESULT_PRINTED):
             from klump.cli.records import format_json
 
@@ -74,6 +101,11 @@ class PlainCommand(click.Command):
 
     def set_file(self, error: KlumpError, ctx: click.Context) -> None:
         """Set the file of an error that has none."""
+
+
+def _name(file: object) -> str | None:
+    """Name of the file that an error of the system is about; None if there is none."""
+    return file if isinstance(file, str) else None
 
 
 class ChainCommand(PlainCommand):

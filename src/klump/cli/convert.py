@@ -37,7 +37,8 @@ def command(
 
     replaced = Path(output).exists()
     # Hashed before OUT is written, as OUT may be FILE.
-    input_file = file_record(source.path) if as_json and Path(source.path).exists() else {}
+    if as_json and Path(source.path).exists():
+        source.file.update(file_record(source.path))
     with progress.announce_compilation(progress.SearchProgress(quiet=quiet)):
         chain = convert_chain(
             source.path,
@@ -57,7 +58,6 @@ def command(
             output={**file_record(output), "mapped": to_folder, "replaced": replaced},
             stationary=stationary,
         )
-        document["input"] |= input_file
         print_document(document)
     else:
         print_lines(tables.heading(source.path, chain))
@@ -85,4 +85,11 @@ def _check_output(output: str, *, mmap: bool, stationary: bool) -> bool:
     to_folder = mmap or suffix in (None, ".mapped")
     if stationary and not to_folder:
         raise click.UsageError("--stationary needs a mapped folder; name OUT .mapped, or pass --mmap")
+    if not to_folder:
+        from klump.files.atomic import check_writable
+
+        try:
+            check_writable(output)
+        except FileFormatError as error:
+            raise click.UsageError(f"OUT: {error}") from error
     return to_folder

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from klump import signals
 from klump.cli.commands import ChainCommand
 from klump.cli.inputs import ChainInput
 from klump.cli.options import (
@@ -104,6 +105,7 @@ def command(
     check_picture(output)
     from klump.cli import progress, records
 
+    signals.keep_answers()
     chain = source.read()
     with progress.GuaranteeProgress(quiet=quiet) as bars, progress.announce_compilation(bars):
         from klump import aggregation

@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+import os
+import stat
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
+
+from klump.errors import FileFormatError
 
 if TYPE_CHECKING:
     from klump.chain import MarkovChain
 
+T = TypeVar("T")
+
 # Block size for hashing, in bytes.
 _BLOCK = 2**20
+# Attempts to read a file that changes meanwhile.
+_ATTEMPTS = 3
 
 
 @dataclass(frozen=True)
@@ -23,23 +32,35 @@ class ChainInput:
     restrict: Literal["largest"] | None
     restart: float | None
     initial: str | None
+    with_digest: bool = True
+    """Whether the digest of the file is wanted, which takes a second per gigabyte."""
+    file: dict[str, str | None] = field(default_factory=dict, compare=False)
+    """Path and digest of the file as it was read."""
 
     def read(self) -> MarkovChain:
-        """Read the chain."""
+        """Read the chain, and record the digest of what was read."""
         from klump.files import read_chain
 
-        return read_chain(
-            self.path,
-            normalize=self.normalize,
-            restrict=self.restrict,
-            restart=self.restart,
-            initial=self.initial,
-        )
+        def read() -> MarkovChain:
+            return read_chain(
+                self.path,
+                normalize=self.normalize,
+                restrict=self.restrict,
+                restart=self.restart,
+                initial=self.initial,
+            )
+
+        if not self.with_digest:
+            self.file.update(path=self.path, sha256=None)
+            return read()
+        chain, record = read_recorded(self.path, read)
+        self.file.update(record)
+        return chain
 
     def record(self, chain: MarkovChain) -> dict[str, Any]:
         """Return the file, the size of the chain and what was applied to it, for JSON documents."""
         return {
-            **file_record(self.path),
+            **self.file,
             "n_states": chain.n_states,
             "n_transitions": chain.n_transitions,
             "normalize": self.normalize,
@@ -47,17 +68,50 @@ class ChainInput:
         }
 
 
-def file_record(path: str) -> dict[str, str]:
+def read_recorded(path: str, read: Callable[[], T]) -> tuple[T, dict[str, str | None]]:
+    """Read a file, and return its record too; raise FileFormatError if the file keeps changing meanwhile.
+
+    The digest is that of the bytes that were read, whatever happens to the file afterwards.
+    """
+    for _ in range(_ATTEMPTS):
+        before = _stamps(path)
+        content = read()
+        try:
+            record = file_record(path)
+        except OSError:  # the file is gone
+            record = {"path": path, "sha256": None}
+        if _stamps(path) == before:
+            return content, record
+    raise FileFormatError("the file changes while it is read", remedy="wait until it is complete", file=path)
+
+
+def file_record(path: str) -> dict[str, str | None]:
     """Return path and SHA-256 digest of a file, for JSON documents.
 
-    The digest of a mapped folder is that of the files that define the chain, concatenated.
+    The digest of a mapped folder is that of the files that define the chain, concatenated; a device or FIFO, which can
+    be read only once, has none.
     """
+    if not Path(path).is_dir() and not stat.S_ISREG(os.stat(path).st_mode):
+        return {"path": path, "sha256": None}
     digest = hashlib.sha256()
     for part in _parts(Path(path)):
         with part.open("rb") as file:
             while block := file.read(_BLOCK):
                 digest.update(block)
     return {"path": path, "sha256": digest.hexdigest()}
+
+
+def _stamps(path: str) -> list[tuple[int, int, int]]:
+    """Identity, size and modification time of the files; empty for what is no regular file."""
+    stamps = []
+    for part in _parts(Path(path)):
+        try:
+            found = part.stat()
+        except OSError:
+            continue
+        if stat.S_ISREG(found.st_mode):
+            stamps.append((found.st_ino, found.st_size, found.st_mtime_ns))
+    return stamps
 
 
 def _parts(path: Path) -> list[Path]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 from collections.abc import Hashable, Sequence
 from pathlib import Path
@@ -13,6 +14,9 @@ from numpy.typing import NDArray
 
 from klump.chain.wording import format_count
 from klump.errors import FileFormatError, KlumpError
+from klump.files.arrays import read_array_file
+from klump.files.gate import guard_reading, quote
+from klump.files.streams import read_text
 
 if TYPE_CHECKING:
     from klump.chain import MarkovChain
@@ -30,11 +34,8 @@ def read_labels(path: str, chain: MarkovChain) -> Any:
     """
     reader = _READERS.get(Path(path).suffix.lower(), _read_lines)
     try:
-        return reader(Path(path), chain)
-    except UnicodeDecodeError as error:
-        raise FileFormatError("not UTF-8 text", remedy="check the suffix", file=path) from error
-    except OSError as error:
-        raise FileFormatError(f"cannot be read: {error.strerror or error}", file=path) from error
+        with guard_reading(path):
+            return reader(Path(path), chain)
     except KlumpError as error:
         error.file = path
         raise
@@ -42,8 +43,8 @@ def read_labels(path: str, chain: MarkovChain) -> Any:
 
 def _read_npy(path: Path, chain: MarkovChain) -> Any:
     try:
-        array = np.load(path, allow_pickle=False)
-    except (ValueError, EOFError) as error:
+        array = read_array_file(path)
+    except (FileFormatError, EOFError) as error:
         raise FileFormatError(
             "not a .npy array of numbers or strings, or truncated", remedy="write it with numpy.save"
         ) from error
@@ -68,7 +69,7 @@ def _read_npz(path: Path, chain: MarkovChain) -> Any:
 
 def _read_json(path: Path, chain: MarkovChain) -> Any:
     try:
-        content = json.loads(path.read_text(encoding="utf-8-sig"))
+        content = json.loads(read_text(path))
     except RecursionError as error:
         raise FileFormatError(
             "the JSON document is nested too deeply", remedy="write a list of labels"
@@ -94,7 +95,7 @@ def _read_json(path: Path, chain: MarkovChain) -> Any:
 
 
 def _read_csv(path: Path, chain: MarkovChain) -> Any:
-    with path.open(encoding="utf-8-sig", newline="") as stream:
+    with io.StringIO(read_text(path), newline="") as stream:
         reader = csv.reader(stream, strict=True)
         try:
             header = next(reader, [])
@@ -118,7 +119,7 @@ def _read_csv(path: Path, chain: MarkovChain) -> Any:
 
 
 def _read_lines(path: Path, chain: MarkovChain) -> Any:
-    lines = path.read_text(encoding="utf-8-sig").splitlines()
+    lines = read_text(path).splitlines()
     while lines and not lines[-1]:
         lines.pop()
     return _as_numbers(lines, chain)
@@ -155,7 +156,7 @@ def _reorder(pairs: Sequence[tuple[str, Any]], chain: MarkovChain) -> list[Any]:
     for state, value in pairs:
         if state in value_of:
             raise FileFormatError(
-                f"the state {state!r} is given twice", state=state, remedy="remove one of the two"
+                f"the state {quote(state)} is given twice", state=state, remedy="remove one of the two"
             )
         value_of[state] = value
     names = [str(state) for state in chain.states]
@@ -171,7 +172,7 @@ def _reorder(pairs: Sequence[tuple[str, Any]], chain: MarkovChain) -> list[Any]:
     # A chain that was restricted lacks states of the file: their labels are ignored.
     if unknown and not chain.applied:
         raise FileFormatError(
-            f"the chain has no state {unknown[0]!r}{_count_more(unknown)}",
+            f"the chain has no state {quote(unknown[0])}{_count_more(unknown)}",
             state=unknown[0],
             remedy="remove it, or check the file of the chain",
         )

@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 from klump.cli.inputs import ChainInput
+from klump.errors import FileFormatError
 from klump.search.registry import DEFAULT_EFFORT, EFFORT_NAMES
 
 Function = Callable[..., Any]
@@ -234,7 +235,10 @@ def chain_options(function: Function) -> Function:
             raise click.UsageError(
                 "--initial is the initial state of --restart; pass --restart as well, or leave --initial out"
             )
-        return function(source=ChainInput(file, normalize, restrict, restart, initial), **rest)
+        # Only JSON documents have the digest of the file.
+        with_digest = bool(rest.get("as_json")) or str(rest.get("output")).lower().endswith(".json")
+        source = ChainInput(file, normalize, restrict, restart, initial, with_digest=with_digest)
+        return function(source=source, **rest)
 
     return _add(_CHAIN, call_with_source)
 
@@ -276,7 +280,7 @@ def n_states_option(*, required: bool = True) -> Callable[[Function], Function]:
 def output_option(
     help: str, suffixes: tuple[str, ...] = (".npz", ".csv", ".json")
 ) -> Callable[[Function], Function]:
-    """Add -o; suffix and folder are checked before the search."""
+    """Add -o; it is checked before the search."""
     choices = f"{', '.join(suffixes[:-1])} or {suffixes[-1]}"
 
     def check(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
@@ -284,8 +288,12 @@ def output_option(
             return None
         if Path(value).suffix.lower() not in suffixes:
             raise click.BadParameter(f"{value!r} must end in {choices}")
-        if not Path(value).parent.is_dir():
-            raise click.BadParameter(f"there is no folder {str(Path(value).parent)!r}; create it first")
+        from klump.files.atomic import check_writable
+
+        try:
+            check_writable(value)
+        except FileFormatError as error:
+            raise click.BadParameter(str(error)) from error
         return value
 
     return click.option("-o", "--output", metavar="OUT", callback=check, help=help)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from klump import signals
 from klump.cli.commands import ChainCommand
 from klump.cli.inputs import ChainInput
 from klump.cli.options import (
@@ -72,6 +73,7 @@ def command(
     from klump.cli import progress, records
     from klump.cli.results import deliver
 
+    signals.keep_answers()
     chain = source.read()
     with progress.search_progress(quiet=quiet) as bars:
         from klump import aggregation

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import click
 
+from klump import signals
 from klump.chain.wording import format_count
 
 if TYPE_CHECKING:
@@ -77,6 +78,15 @@ class Bars:
     def callback(self, name: str) -> Progress:
         """Return the progress callback of one part: :meth:`update` without the name."""
         return partial(self.update, name)
+
+    def interruptible_callback(self, name: str) -> Progress:
+        """Return the progress callback of one part, which raises Interrupted after a signal."""
+
+        def update(done: int, total: int, best_cost: float) -> None:
+            self.update(name, done, total, best_cost)
+            signals.check()
+
+        return update
 
     def _columns(self) -> tuple[Any, ...]:
         """Return the columns of a bar, as rich takes them; ``task.fields`` has the arguments of :meth:`_advance`."""

@@ -130,15 +130,17 @@ def tree(found: AggregationTree | None) -> dict[str, Any] | None:
     return {"leaves": found.leaves, "merges": found.merges, "merge_costs": found.merge_costs}
 
 
-def guarantees(found: Guarantees, simulated: MonteCarlo, betas: Iterable[float], seed: int) -> dict[str, Any]:
-    """Return lower and upper bounds of the rates in bits per step, and the simulated entropy rate."""
+def guarantees(
+    found: Guarantees, simulated: MonteCarlo | None, betas: Iterable[float], seed: int
+) -> dict[str, Any]:
+    """Return lower and upper bounds of the rates in bits per step, and the simulated entropy rate, if there is one."""
     return {
         "entropy_rate": asdict(found.entropy_rate),
         "divergence": asdict(found.divergence),
         "redundancy_rate": asdict(found.redundancy_rate),
         "delta": [{"beta": beta, **asdict(found.delta(beta))} for beta in betas],
         "block_length": found.block_length,
-        "monte_carlo": {**asdict(simulated), "seed": seed},
+        "monte_carlo": None if simulated is None else {**asdict(simulated), "seed": seed},
     }
 
 

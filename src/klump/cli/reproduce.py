@@ -5,18 +5,16 @@ from __future__ import annotations
 import json
 import textwrap
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from klump import __version__
-from klump.cli.commands import INTERRUPTED, PlainCommand
+from klump import __version__, signals
+from klump.cli.commands import PlainCommand
 from klump.cli.options import jobs_option, quiet_option, seed_option
-from klump.errors import FileFormatError
 
 if TYPE_CHECKING:
     from klump.cli.progress import ExperimentProgress
@@ -79,20 +77,21 @@ def command(names: list[str], trials: int | None, seed: int, jobs: int, output: 
     """
     from klump.cli.progress import ExperimentProgress, announce_compilation
     from klump.experiments import Settings, markdown, page
+    from klump.files.atomic import translate_write_errors, write_text
     from klump.plots import import_figure
 
     import_figure()  # raises MissingPackageError before the first experiment, not after the last
-    with _report_os_errors(output):
+    with translate_write_errors(output):
         output.mkdir(parents=True, exist_ok=True)
-    with _handle_ctrl_c(output):
+        # A search in this process must not return its best answer so far, which would be stored as a complete one.
+        signals.explain(f"finished pieces are kept in {output}; run the same command again to resume")
         with ExperimentProgress(quiet=quiet) as bars, announce_compilation(bars):
             settings = Settings(trials, seed, jobs, output / "pieces", bars.callback)
             results = _run(names, settings, bars)
-        with _report_os_errors(output):
-            (output / "summary.json").write_text(_summary(results, settings), encoding="utf-8")
-            facts = _facts(names, settings)
-            (output / "summary.md").write_text(markdown.summarize(results, facts), encoding="utf-8")
-            path = page.write(output, results, facts)
+        write_text(output / "summary.json", _summary(results, settings))
+        facts = _facts(names, settings)
+        write_text(output / "summary.md", markdown.summarize(results, facts))
+        path = page.write(output, results, facts)
     click.echo("\n".join(_lines(results, path)))
 
 
@@ -114,27 +113,6 @@ def _compile() -> None:
     from klump.aggregation import aggregate
 
     aggregate([[0.5, 0.4, 0.1], [0.4, 0.5, 0.1], [0.1, 0.1, 0.8]], 2, n_init=1)
-
-
-@contextmanager
-def _handle_ctrl_c(output: Path) -> Iterator[None]:
-    from klump.cli.stopping import Stopped, stop_on_ctrl_c
-
-    try:
-        with stop_on_ctrl_c():
-            yield
-    except Stopped:
-        remedy = f"finished pieces are kept in {output}; run the same command again to resume"
-        click.echo(f"klump: interrupted: {remedy}", err=True)
-        click.get_current_context().exit(INTERRUPTED)
-
-
-@contextmanager
-def _report_os_errors(output: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise FileFormatError(f"cannot be written: {error.strerror or error}", file=str(output)) from error
 
 
 def _summary(results: Sequence[Result], settings: Settings) -> str:

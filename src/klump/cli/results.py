@@ -1,15 +1,17 @@
-"""The end of a command: print the result, save it, report an interruption, set the exit status."""
+"""The end of a command: save the result, print it, report an interruption, set the exit status."""
 
 from __future__ import annotations
 
 import csv
+import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
 import click
 
-from klump.cli.commands import INTERRUPTED, RESULT_PRINTED
+from klump import signals
+from klump.cli.commands import RESULT_PRINTED, interrupted_status
 from klump.cli.records import format_json
 from klump.errors import FileFormatError
 
@@ -39,13 +41,19 @@ def check_picture(output: str | None) -> None:
 
 def print_lines(lines: Sequence[str]) -> None:
     """Print lines on standard output."""
-    click.echo("\n".join(lines))
+    _print("\n".join(lines))
 
 
 def print_document(document: dict[str, Any]) -> None:
     """Print a JSON document on standard output."""
-    click.echo(format_json(document))
+    _print(format_json(document))
     click.get_current_context().meta[RESULT_PRINTED] = True
+
+
+def _print(text: str) -> None:
+    """Print with escape sequences for characters that the encoding lacks; click writes UTF-8 where it is ASCII."""
+    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+    click.echo(text.encode(encoding, "backslashreplace").decode(encoding))
 
 
 def deliver(
@@ -57,8 +65,9 @@ def deliver(
     *,
     quiet: bool,
 ) -> None:
-    """Print lines, or the JSON document if there are none; save the result; exit with 130 if Ctrl-C interrupted it.
+    """Save the result; print lines, or the JSON document if there are none; exit with 130 if Ctrl-C interrupted it.
 
+    It is saved first, because printing may be slow or impossible. If it cannot be saved, it is printed all the same.
     An interruption by the time limit is no failure, as the user asked for it: the exit status is 0. Lines state an
     interruption themselves; a JSON document has the key ``interrupted``, and standard error a message.
 
@@ -77,37 +86,45 @@ def deliver(
     quiet
         Whether to leave out the message that names the saved file.
     """
+    signals.note_answer()
+    failure = None if output is None else _save(result, document, rows, output)
     if lines is None:
         print_document(document)
     else:
         print_lines(lines)
-    if output is not None:
-        _save(result, document, rows, output)
-        if not quiet:
-            click.echo(f"klump: saved {output}", err=True)
+    if failure is not None:
+        raise failure
+    if output is not None and not quiet:
+        click.echo(f"klump: saved {output}", err=True)
     if result.interrupted:
         if lines is None:
             from klump.aggregation.notes import format_interruption
 
             click.echo(f"klump: {format_interruption(result)}: this is what was found so far", err=True)
         if result.interrupted_after is None:
-            click.get_current_context().exit(INTERRUPTED)
+            click.get_current_context().exit(interrupted_status())
 
 
-def _save(result: Any, document: dict[str, Any], rows: Iterable[Sequence[Any]], output: str) -> None:
+def _save(
+    result: Any, document: dict[str, Any], rows: Iterable[Sequence[Any]], output: str
+) -> FileFormatError | None:
+    """Save the result, and return the error if it cannot be saved."""
+    from klump.files import atomic
+
     suffix = _suffix(output)
     try:
         if suffix == ".csv":
-            with open(output, "w", encoding="utf-8", newline="") as stream:
+            with atomic.replacing(output) as part, part.open("w", encoding="utf-8", newline="") as stream:
                 csv.writer(stream, lineterminator="\n").writerows(rows)
         elif suffix == ".json":
-            Path(output).write_text(format_json(document) + "\n", encoding="utf-8")
+            atomic.write_text(output, format_json(document) + "\n")
         elif suffix in PICTURES:
             result.plot(output)
         else:
             result.save(output)
-    except OSError as error:
-        raise FileFormatError(f"cannot be written: {error.strerror or error}", file=output) from error
+    except FileFormatError as error:
+        return error
+    return None
 
 
 def _suffix(output: str) -> str:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import click
 from click.core import ParameterSource
 
+from klump import signals
 from klump.cli.commands import ChainCommand
-from klump.cli.inputs import ChainInput, file_record
+from klump.cli.inputs import ChainInput, read_recorded
 from klump.cli.options import chain_options, gamma_option, printing_options, seed_option
 from klump.errors import InvalidArgumentError, Setting
 
@@ -64,8 +66,9 @@ def command(
     from klump.cli.labels import read_labels
     from klump.cli.results import print_document, print_lines
 
+    signals.keep_answers()
     chain = source.read()
-    given = read_labels(labels, chain)
+    given, labels_input = read_recorded(labels, partial(read_labels, labels, chain))
     with progress.announce_compilation(progress.SearchProgress(quiet=quiet)):
         from klump.aggregation import Aggregation
 
@@ -83,7 +86,7 @@ def command(
             "score",
             source,
             chain,
-            labels_input=file_record(labels),
+            labels_input=labels_input,
             lumpable=lumpable,
             at=[
                 {"beta": beta, "cost": agg.costs.at(beta, gamma) if chain.is_irreducible else None}
@@ -92,7 +95,9 @@ def command(
             states=[records.name(state) for state in chain.states],
             **records.aggregation(agg),
         )
+    signals.note_answer()
     bounds = _compute_bounds(agg, seed, quiet=quiet) if guarantees else None
+    document["interrupted"] = signals.is_recorded()
     if horizon is not None:
         document["horizon"] = records.horizon(agg, horizon, None if bounds is None else bounds[0])
     if bounds is not None:
@@ -118,12 +123,18 @@ def _is_lumpable(agg: Aggregation) -> bool | None:
     return None if agg.map.labels is None else is_lumpable(agg.original, agg.map.labels)
 
 
-def _compute_bounds(agg: Aggregation, seed: int, *, quiet: bool) -> tuple[Guarantees, MonteCarlo]:
+def _compute_bounds(agg: Aggregation, seed: int, *, quiet: bool) -> tuple[Guarantees, MonteCarlo | None]:
+    """Compute bounds and simulation; after a signal, the bounds so far and no simulation."""
     from klump.cli.progress import GuaranteeProgress
 
     with GuaranteeProgress(quiet=quiet) as bars:
-        found = agg.guarantees_within(progress=bars.callback("bounds"))
-        return found, agg.monte_carlo(random_state=seed, progress=bars.callback("simulation"))
+        found = agg.guarantees_within(progress=bars.interruptible_callback("bounds"))
+        try:
+            signals.check()
+            simulated = agg.monte_carlo(random_state=seed, progress=bars.interruptible_callback("simulation"))
+        except signals.Interrupted:
+            return found, None
+    return found, simulated
 
 
 def _lines(
@@ -133,7 +144,7 @@ def _lines(
     betas: tuple[float, ...],
     horizon: int | None,
     lumpable: bool | None,
-    bounds: tuple[Guarantees, MonteCarlo] | None,
+    bounds: tuple[Guarantees, MonteCarlo | None] | None,
 ) -> list[str]:
     from klump.chain.wording import format_count
     from klump.cli import tables
@@ -147,4 +158,5 @@ def _lines(
         [] if horizon is None else tables.horizon(agg, horizon, found, width),
         [] if bounds is None else tables.guarantees(*bounds, betas, width),
         tables.notes(agg.notes, width),
+        ["interrupted: these are the bounds found so far"] * signals.is_recorded(),
     )

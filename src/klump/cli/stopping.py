@@ -1,36 +1,12 @@
-"""SIGINT handling for experiments, whose trials are either complete or discarded."""
+"""Worker processes that leave Ctrl-C to their parent."""
 
 from __future__ import annotations
 
+import os
 import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-
-
-class Stopped(BaseException):
-    """SIGINT arrived.
-
-    Not a KeyboardInterrupt: a search catches that and returns the best map so far, and an experiment would store an
-    interrupted search as a complete one.
-    """
-
-
-@contextmanager
-def stop_on_ctrl_c() -> Iterator[None]:
-    """Install a SIGINT handler that raises :class:`Stopped`, and restore the previous one at the end."""
-    if not _in_main_thread():
-        yield
-        return
-
-    def stop(*_: object) -> None:
-        raise Stopped
-
-    previous = signal.signal(signal.SIGINT, stop)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, previous)
 
 
 def start_workers(n_jobs: int | None) -> None:
@@ -41,19 +17,38 @@ def start_workers(n_jobs: int | None) -> None:
     import joblib
 
     workers = joblib.effective_n_jobs(n_jobs)
-    if workers == 1 or not _in_main_thread():
+    if workers == 1 or threading.current_thread() is not threading.main_thread():
         return
     engine = joblib.Parallel(n_jobs=n_jobs, prefer="processes", return_as="generator")
-    # A child process inherits SIG_IGN from its parent.
-    previous = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
+    with _ignore_ctrl_c(), _silence_tracker():
         answers = engine(joblib.delayed(int)() for _ in range(workers))
-    finally:
-        signal.signal(signal.SIGINT, previous)
     for _ in answers:
         pass
 
 
-def _in_main_thread() -> bool:
-    """Whether this is the main thread: Python allows signal handlers only there."""
-    return threading.current_thread() is threading.main_thread()
+@contextmanager
+def _silence_tracker() -> Iterator[None]:
+    """Let joblib's process that removes what workers leave behind do so without warnings, after a signal."""
+    before = os.environ.get("PYTHONWARNINGS")
+    os.environ["PYTHONWARNINGS"] = ",".join(filter(None, (before, "ignore:resource_tracker:UserWarning")))
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ["PYTHONWARNINGS"]
+        else:
+            os.environ["PYTHONWARNINGS"] = before
+
+
+@contextmanager
+def _ignore_ctrl_c() -> Iterator[None]:
+    """Let child processes inherit SIG_IGN; a signal that this process gets meanwhile arrives after the block."""
+    mask = getattr(signal, "pthread_sigmask", None)  # not on Windows
+    before = None if mask is None else mask(signal.SIG_BLOCK, {signal.SIGINT})
+    previous = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, previous)
+        if mask is not None:
+            mask(signal.SIG_SETMASK, before)

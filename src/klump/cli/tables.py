@@ -167,22 +167,29 @@ def horizon(agg: Aggregation, steps: int, found: Guarantees | None, width: int) 
     return [*map(title, header), *(line for row in rows for line in _row(*row, width))]
 
 
-def guarantees(found: Guarantees, simulated: MonteCarlo, betas: Iterable[float], width: int) -> list[str]:
-    """List lower and upper bounds of the rates in bits per step, and the simulated entropy rate."""
+def guarantees(
+    found: Guarantees, simulated: MonteCarlo | None, betas: Iterable[float], width: int
+) -> list[str]:
+    """List lower and upper bounds of the rates in bits per step, and the simulated entropy rate, if there is one."""
 
     def bounds(name: str, bracket: Bracket, remark: str) -> list[str]:
         values = (format_number(bracket.lower), format_number(bracket.upper), format_number(bracket.gap))
         return _bracket(name, values, remark, width)
 
-    error = format_number(simulated.standard_error + simulated.bias)
-    runs = f"from {format_count(simulated.n_replicas, 'run')} of {format_count(simulated.n_steps, 'step')}"
     return [
         *map(title, _bracket("guarantees", ("lower", "upper", "gap"), "bits per step", width)),
         *bounds("entropy rate", found.entropy_rate, f"H(Y), from blocks of {found.block_length}"),
         *bounds("divergence", found.divergence, "D(Y||Y~) = H(Y2|Y1) - H(Y)"),
         *bounds("redundancy rate", found.redundancy_rate, "R(Y) = H(Y1) - H(Y)"),
         *(line for beta in betas for line in bounds(f"delta at {beta:g}", found.delta(beta), _DELTA)),
-        "",
+        *([] if simulated is None else ["", *_simulation(simulated, width)]),
+    ]
+
+
+def _simulation(simulated: MonteCarlo, width: int) -> list[str]:
+    error = format_number(simulated.standard_error + simulated.bias)
+    runs = f"from {format_count(simulated.n_replicas, 'run')} of {format_count(simulated.n_steps, 'step')}"
+    return [
         *map(title, _bracket("simulation", ("estimate", "+-", ""), "bits per step", width)),
         *_bracket("entropy rate", (format_number(simulated.entropy_rate), error, ""), runs, width),
         "+- is the standard error plus the possible bias",

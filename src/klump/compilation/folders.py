@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from uuid import uuid4
 
+from klump import signals
 from klump.compilation.sources import version_folder
 
 # Folders of other versions of the kernels that are kept, the most recently used ones: enough for a few environments.
@@ -68,9 +69,10 @@ class CacheRoot:
             descriptor = os.open(
                 temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o644
             )
-            with open(descriptor, "wb") as file:
-                file.write(content)
-            os.replace(temporary, target)
+            with signals.removing(temporary):
+                with open(descriptor, "wb") as file:
+                    file.write(content)
+                os.replace(temporary, target)
         except OSError:
             with suppress(OSError):
                 temporary.unlink()
@@ -106,7 +108,11 @@ def cache_roots() -> list[CacheRoot]:
     """Folders that compiled code is looked for in, and written to the first of them that takes it."""
     persistent = persistent_root()
     user = f"-{os.getuid()}" if sys.platform != "win32" else ""
-    temporary = CacheRoot(Path(tempfile.gettempdir()) / f"klump{user}", is_temporary=True)
+    try:
+        folder = tempfile.gettempdir()
+    except OSError:  # all candidates are full or read-only
+        folder = os.devnull  # nothing can be written below it
+    temporary = CacheRoot(Path(folder) / f"klump{user}", is_temporary=True)
     return [temporary] if persistent is None else [persistent, temporary]
 
 
