@@ -13,7 +13,9 @@ from klump.compilation import announcement, kernel
 @pytest.fixture(autouse=True)
 def empty_cache(monkeypatch, tmp_path):
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    # As in a new process: neither announced nor timed before.
     monkeypatch.setattr(announcement, "_announced", set())
+    monkeypatch.setattr(announcement, "_used", [])
 
 
 @pytest.fixture
