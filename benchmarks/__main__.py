@@ -12,6 +12,7 @@ from benchmarks import (
     lumping,
     many_machines,
     merging,
+    renumbering,
     settling,
     sweeps,
 )
@@ -25,6 +26,7 @@ BENCHMARKS = {
     "lumping": lumping.run,
     "merging": merging.run,
     "many-machines": many_machines.run,
+    "renumbering": renumbering.run,
 }
 # These print tables or write files of their own.
 WITH_OPTIONS = {

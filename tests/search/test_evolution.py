@@ -1,5 +1,7 @@
 """Memetic search: the population, crossover, children, and what the default gains by them."""
 
+from itertools import islice
+
 import numpy as np
 import pytest
 
@@ -30,23 +32,29 @@ def test_the_population_keeps_the_cheapest_distinct_partitions():
         costs.setdefault(canonical_key(labels), float(cost))
     kept = [found.cost for found in population.cheapest()]
     assert kept == sorted(costs.values())[: len(kept)]
-    assert 10 < len(kept) < len(costs)
+    assert 1 < len(kept) < len(costs)
     # The same partition with other numbers is not another one.
     best = population.cheapest(1)[0]
     population.add(Found((best.labels + 1) % 3, -1.0))
     assert population.cheapest(1)[0].cost == best.cost
 
 
-def test_children_inherit_what_their_parents_agree_on():
+def test_children_inherit_groups_of_both_parents():
     rng = np.random.default_rng(1)
-    a = rng.integers(0, 4, 30).astype(np.int32)
-    b = a.copy()
-    b[:5] = rng.integers(0, 4, 5)
-    renumbered = np.array([2, 0, 3, 1], dtype=np.int32)[b]
-    for _ in range(20):
-        child = cross_over(a, renumbered, 4, rng)
-        assert np.array_equal(child[5:], a[5:])
-        assert ((child == a) | (child == b)).all()
+    a, b = (rng.integers(0, 4, 30).astype(np.int32) for _ in range(2))
+    child = cross_over(a, b, 4, rng)
+    largest = a == np.argmax(np.bincount(a))
+    assert (child[largest] == 0).all()
+    # The second group is the largest of those that are left in the other parent.
+    second = ~largest & (b == np.argmax(np.bincount(b[~largest])))
+    assert (child[second] == 1).all()
+    assert second.sum() > 3
+
+
+def test_equal_parents_have_equal_children():
+    labels = np.random.default_rng(2).integers(0, 4, 30).astype(np.int32)
+    child = cross_over(labels, (labels + 1) % 4, 4, np.random.default_rng(3))
+    assert canonical_key(child) == canonical_key(labels)
 
 
 @pytest.mark.parametrize("perturb", [relabel, merge_and_split, merge_and_split_off])
@@ -64,12 +72,14 @@ def test_perturbations_change_some_labels_and_name_only_groups(context, perturb)
     assert changed >= 10
 
 
-def test_children_are_local_optima_with_their_cost(context):
+@pytest.mark.parametrize("n_steps", [0, 50])
+def test_children_are_local_optima_with_their_cost(context, n_steps):
     chain = klump.MarkovChain(dirichlet_chain(20, 1.0, 0))
     population, rng = Population(), np.random.default_rng(3)
     for _ in range(5):
         population.add(context.local_search(rng.permutation(np.arange(20, dtype=np.int32) % 4), rng))
-    for child in evolve(context, population, 0, 10):
+    for child in islice(evolve(context, population, 0, n_steps), 10):
+        population.add(child)
         assert child.cost == pytest.approx(klump.score(chain, child.labels).at(0.3), abs=1e-10)
         again = context.local_search(child.labels, rng)
         assert again.cost == pytest.approx(child.cost, abs=1e-12)
@@ -86,7 +96,7 @@ def test_the_search_stops_at_cost_zero(monkeypatch):
 
 @pytest.mark.slow
 def test_renumbering_the_states_changes_the_cost_little():
-    """Unstructured chains: in at least 75 % of the cases not at all, and on average by at most 0.5 %."""
+    """Unstructured chains: in at least 90 % of the cases not at all, and on average by at most 0.1 %."""
     rng, differences = np.random.default_rng(1), []
     for seed in range(20):
         n, k = int(rng.integers(20, 45)), int(rng.integers(2, 9))
@@ -95,8 +105,8 @@ def test_renumbering_the_states_changes_the_cost_little():
         one = klump.aggregate(matrix, k, beta=beta).cost
         other = klump.aggregate(matrix[np.ix_(order, order)], k, beta=beta).cost
         differences.append(abs(one - other) / max(one, other))
-    assert np.mean(np.array(differences) < 1e-9) >= 0.75
-    assert np.mean(differences) <= 0.005
+    assert np.mean(np.array(differences) < 1e-9) >= 0.9
+    assert np.mean(differences) <= 0.001
 
 
 def test_dense_and_sparse_input_give_the_same_cost():

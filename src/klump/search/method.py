@@ -111,9 +111,10 @@ class Record:
 class Found:
     """A map and its cost; ``trace`` is the cost after each sweep of the last descent.
 
-    ``sweeps`` counts those of a local search, where a budget is kept. A stochastic map has ``weights`` (n x k);
-    ``labels`` are then the most probable group of each state. Methods that build a hierarchy return it as ``record``.
-    ``interrupted_after`` is the time limit in seconds, if that and not Ctrl-C interrupted the search.
+    ``sweeps`` counts those of a local search, ``steps`` those of tabu search, where a budget is kept. A stochastic map
+    has ``weights`` (n x k); ``labels`` are then the most probable group of each state. Methods that build a hierarchy
+    return it as ``record``. ``interrupted_after`` is the time limit in seconds, if that and not Ctrl-C interrupted the
+    search.
     """
 
     labels: Labels
@@ -123,6 +124,7 @@ class Found:
     weights: sparse.csr_array | None = None
     record: Record | None = None
     sweeps: float = 0.0
+    steps: int = 0
     interrupted_after: float | None = None
 
     def interrupt(self, reason: KeyboardInterrupt) -> Found:

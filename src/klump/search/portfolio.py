@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import islice
 
 import numpy as np
 
@@ -43,16 +44,20 @@ _STEPS_PER_COMPONENT = 10
 _TINY = 12
 # Starts on a tiny chain, whether or not their answers agree.
 _TINY_STARTS = 60
-# Starts per round.
-_STARTS_PER_ROUND = 12
+# Starts per population, at most.
+_STARTS = 12
 # Starts that must reach the best cost before the search stops, where 1 - 2 beta + gamma <= 0.
 _CONFIRMATIONS = 4
-# Successive rounds without improvement that a confirmation takes where 1 - 2 beta + gamma > 0.
-_STALLED_TO_CONFIRM = 2
-# Children per round, at most.
-_MAX_CHILDREN = 120
-# Typical sweeps of a local search, for the number of rounds.
-_SWEEPS_PER_SEARCH = 6
+# Children without tabu search per population; starts confirm a best cost that they do not improve.
+_PLAIN_CHILDREN = 24
+# Steps of tabu search per child, at most.
+_MAX_STEPS = 500
+# Children with tabu search for which the budget has room, at least.
+_MIN_CHILDREN = 40
+# Groups squared times states up to which tabu search runs: 32 MB of terms.
+_MAX_TABU_TERMS = 4_000_000
+# Logarithms per group and state in a step of tabu search.
+_TABU_TERMS = 17
 # States above which multilevel search runs first and replaces the rounds of starts.
 _MULTILEVEL_STATES = 300
 # States up to which single states are merged if there is a group for every four of them, or more.
@@ -89,13 +94,17 @@ class Effort:
     """Limits of ``"auto"``; all of them are counts, so that the same seed gives the same answer on any machine."""
 
     budget: float
-    """Logarithms of all starts and perturbations together, component methods excluded."""
+    """Logarithms of all starts together, component methods excluded."""
+    tabu_budget: float
+    """Logarithms of all tabu searches together."""
     large_budget: float
     """The same after multilevel search."""
     sweeps: float
     """Sweeps of all perturbations together after multilevel search, at most."""
-    stalled_rounds: int
-    """Successive rounds of starts and children without improvement after which the search stops."""
+    stalled_children: int
+    """Successive children that do not improve their population, after which the next population begins."""
+    agreeing: int
+    """Populations that must reach the best cost before the search stops."""
     component_states: int
     """States up to which every method is a component."""
     merged_states: int
@@ -107,27 +116,33 @@ class Effort:
 EFFORTS = {
     "quick": Effort(
         budget=6_000_000,
+        tabu_budget=100_000_000,
         large_budget=0,
         sweeps=0,
-        stalled_rounds=2,
+        stalled_children=8,
+        agreeing=1,
         component_states=0,
         merged_states=0,
         restart_cost=0,
     ),
     "balanced": Effort(
         budget=60_000_000,
+        tabu_budget=1_000_000_000,
         large_budget=500_000_000,
         sweeps=600,
-        stalled_rounds=8,
+        stalled_children=12,
+        agreeing=8,
         component_states=300,
         merged_states=300,
         restart_cost=0,
     ),
     "thorough": Effort(
         budget=2_000_000_000,
+        tabu_budget=20_000_000_000,
         large_budget=20_000_000_000,
         sweeps=10_000,
-        stalled_rounds=40,
+        stalled_children=20,
+        agreeing=20,
         component_states=300,
         merged_states=1_200,
         restart_cost=_MAX_SWEEP,
@@ -140,11 +155,12 @@ class Plan:
     """Limits of one search."""
 
     sweeps: float  # of starts, children and perturbations together
-    rounds: int
-    starts: int  # per round
-    children: int  # per round
-    stalled_rounds: int  # successive rounds without improvement that end the search
-    confirmations: int  # starts that must reach the best cost before the search stops
+    steps: float = 0.0  # of all tabu searches together
+    starts: int = 0  # per population
+    steps_per_child: int = 0
+    stalled_children: int = 0  # successive children without improvement that end a population
+    agreeing: int = 0  # populations that must reach the best cost before the search stops
+    confirmations: int = 0  # starts that must reach the best cost before the search stops
 
 
 def sweep_cost(task: Task) -> float:
@@ -171,20 +187,30 @@ def make_plan(task: Task) -> Plan:
         sweeps = (
             0.0 if _has_small_groups(task) else min(effort.sweeps, effort.large_budget / sweep_cost(task))
         )
-        return Plan(sweeps, rounds=0, starts=0, children=0, stalled_rounds=0, confirmations=0)
+        return Plan(sweeps)
     sweeps = (1.0 + _SMALL / n) * effort.budget / sweep_cost(task)
-    starts = int(np.clip(sweeps / 10, 6, _STARTS_PER_ROUND))
-    children = int(np.clip(sweeps / 10, 9, _MAX_CHILDREN))
-    rounds = sweeps / (_SWEEPS_PER_SEARCH * (starts + children))
-    tiny_rounds = _TINY_STARTS // starts
+    tiny = n <= _TINY
+    steps = 0.0 if tiny else _tabu_steps(task, effort)
     return Plan(
         sweeps=sweeps,
-        rounds=max(1, round(rounds)) if n > _TINY else tiny_rounds,
-        starts=starts,
-        children=children,
-        stalled_rounds=effort.stalled_rounds if n > _TINY else tiny_rounds,
-        confirmations=_required_confirmations(task.objective) if n > _TINY else _TINY_STARTS,
+        steps=steps,
+        starts=_TINY_STARTS if tiny else int(np.clip(sweeps / 10, 6, _STARTS)),
+        steps_per_child=int(min(steps / _MIN_CHILDREN, _MAX_STEPS)),
+        stalled_children=effort.stalled_children,
+        agreeing=1 if tiny else effort.agreeing,
+        confirmations=_required_confirmations(task.objective),
     )
+
+
+def _tabu_steps(task: Task, effort: Effort) -> float:
+    """Steps of tabu search within the budget; 0 where its terms would take too much memory."""
+    n, k, weights = task.chain.n_states, task.n_groups, task.objective.weights
+    if k * k * n > _MAX_TABU_TERMS:
+        return 0.0
+    logarithms = (2 * n * n if weights.into != 0.0 else 0) + (
+        _TABU_TERMS * n * k if weights.flow != 0.0 else 0
+    )
+    return effort.tabu_budget / logarithms
 
 
 def _required_confirmations(objective: Objective) -> int:
@@ -254,25 +280,27 @@ class _PortfolioRun:
         self.task = task
         self.plan = make_plan(task)
         self.sweeps_left = self.plan.sweeps
+        self.steps_left = self.plan.steps
         self.best: Found | None = None
         self.population = Population()
-        self.start_costs: list[float] = []
         self.done = 0
         self.components = component_methods(task)
         self.total = (_STEPS_PER_COMPONENT + 1) * len(self.components)
-        self.total += max(1, self.plan.rounds) * (self.plan.starts + self.plan.children)
+        self.total += self.plan.agreeing * (
+            self.plan.starts + _PLAIN_CHILDREN + 2 * self.plan.stalled_children
+        )
 
     def run(self) -> None:
         """Component methods, local search from their results, then starts and children, or perturbations."""
         self._run_components()
-        context = _context(self.task, with_embeddings=self.plan.rounds > 0 and not self._is_optimal())
+        context = _context(self.task, with_embeddings=self.plan.starts > 0 and not self._is_optimal())
         given = [] if self.task.initial is None else [self.task.initial]
         rng = self.task.rng(_KEY_COMPONENTS, 0)
         for labels in [*given, *(found.labels for found in self.population.cheapest())]:
             if not self._is_optimal():
                 self._update([context.local_search(labels, rng)])
-        if self.plan.rounds > 0:
-            self._run_rounds(context)
+        if self.plan.starts > 0:
+            self._run_populations(context)
         elif self.sweeps_left >= _MIN_SWEEPS and not self._is_optimal():
             self._perturb_population(context)
         self.task.report(self.total, self.total, self._best_cost())
@@ -288,31 +316,38 @@ class _PortfolioRun:
             self._update([replace(found, record=None)])
             found.raise_if_interrupted()
 
-    def _run_rounds(self, context: StartContext) -> None:
-        """Rounds until enough starts agree, or no round improves, or the budget is spent."""
-        stalled_rounds = 0
-        for round_number in range(self.plan.rounds):
-            if self._is_optimal() or stalled_rounds >= self.plan.stalled_rounds or self.sweeps_left <= 0:
-                break
-            before, first = self._best_cost(), round_number * self.plan.starts
+    def _run_populations(self, context: StartContext) -> None:
+        """One population after another until enough starts or populations agree, or the budget is spent."""
+        number, reached = 0, list[float]()
+        while not self._is_optimal() and not self._is_spent():
+            first = number * self.plan.starts
             starts = ((context, first + i) for i in range(self.plan.starts))
-            self.start_costs += self._update(self.task.run_all(run_start, starts))
-            self._evolve(context, round_number)
-            stalled_rounds = 0 if self._best_cost() < before - EQUAL else stalled_rounds + 1
-            if self._is_confirmed(stalled_rounds):
+            costs = self._update(self.task.run_all(run_start, starts))
+            before = self._best_cost()
+            self._update(islice(evolve(context, self.population, 2 * number, n_steps=0), _PLAIN_CHILDREN))
+            if self._best_cost() >= before - EQUAL and self._is_confirmed(costs):
                 break
+            reached.append(self._evolve(context, 2 * number + 1))
+            if sum(cost <= self._best_cost() + EQUAL for cost in reached) >= self.plan.agreeing:
+                break
+            self.population, number = Population(), number + 1
 
-    def _evolve(self, context: StartContext, round_number: int) -> None:
-        """Add children of the population to it."""
-        self._update(evolve(context, self.population, round_number, self._n_children(round_number)))
+    def _evolve(self, context: StartContext, number: int) -> float:
+        """Improve the population until its children stall; its lowest cost."""
+        stalled, best = 0, self.population.cheapest(1)[0].cost
+        if self.plan.steps_per_child == 0:
+            return best
+        for child in evolve(context, self.population, number, self.plan.steps_per_child):
+            self._update([child])
+            stalled = 0 if child.cost < best - EQUAL else stalled + 1
+            best = min(best, child.cost)
+            if stalled >= self.plan.stalled_children or self._is_optimal() or self._is_spent():
+                break
+        return best
 
-    def _n_children(self, round_number: int) -> int:
-        """``plan.children``, or a fifth of it in the first round.
-
-        The first round's best local optimum is mostly the optimum, except for objectives that trap poor starts.
-        """
-        in_full = round_number > 0 or self.task.objective.traps_poor_starts
-        return self.plan.children if in_full else max(9, self.plan.children // 5)
+    def _is_spent(self) -> bool:
+        """Whether the budget of steps is spent, or that of sweeps where there are no steps."""
+        return self.steps_left <= 0.0 if self.plan.steps > 0.0 else self.sweeps_left <= 0.0
 
     def _perturb_population(self, context: StartContext) -> None:
         """Iterated local search from a few different optima; if that helps, again from the best."""
@@ -332,15 +367,10 @@ class _PortfolioRun:
         searches = ((context, found, first_run + i, *limits) for i, found in enumerate(optima))
         self._update(self.task.run_all(iterate_local_search, searches))
 
-    def _is_confirmed(self, stalled_rounds: int) -> bool:
-        """Whether enough starts reached the best cost, which their children then did not improve.
-
-        Objectives that trap poor starts trap many of them in the same optimum: there two rounds must have stalled.
-        """
-        if self.task.objective.traps_poor_starts and stalled_rounds < _STALLED_TO_CONFIRM:
-            return False
-        same = sum(cost <= self._best_cost() + EQUAL for cost in self.start_costs)
-        return same >= self.plan.confirmations
+    def _is_confirmed(self, start_costs: list[float]) -> bool:
+        """Whether enough starts reached the best cost; never for objectives that trap many starts in one optimum."""
+        same = sum(cost <= self._best_cost() + EQUAL for cost in start_costs)
+        return same >= self.plan.confirmations and not self.task.objective.traps_poor_starts
 
     def _is_optimal(self) -> bool:
         """Whether the incumbent costs nothing, up to rounding: no cost is negative."""
@@ -356,6 +386,7 @@ class _PortfolioRun:
             self.best = better(self.best, found)
             self.population.add(found)
             self.sweeps_left -= found.sweeps
+            self.steps_left -= found.steps
             self.done += 1
             self.task.report(min(self.done, self.total), self.total, self.best.cost)
             costs.append(found.cost)

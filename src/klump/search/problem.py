@@ -53,9 +53,7 @@ def make_problem(chain: MarkovChain, order: NDArray[np.int64] | None = None) -> 
     """
     mu = chain.stationary_distribution
     if not chain.is_sparse and is_dense(chain):
-        joint = np.asarray(chain.joint)
-        columns, loops = np.ascontiguousarray(joint.T), np.diagonal(joint).copy()
-        return _read_only(DenseProblem(rows=joint, columns=columns, loops=loops, mu=mu))
+        return make_dense_problem(np.asarray(chain.joint), mu)
     by_row = _by_row(chain, order)
     by_column, loops = _by_column(by_row)
     return _read_only(
@@ -70,6 +68,12 @@ def make_problem(chain: MarkovChain, order: NDArray[np.int64] | None = None) -> 
             mu=mu if order is None else mu[order],
         )
     )
+
+
+def make_dense_problem(joint: NDArray[np.float64], mu: NDArray[np.float64]) -> DenseProblem:
+    """The dense layout from the joint distribution."""
+    columns, loops = np.ascontiguousarray(joint.T), np.diagonal(joint).copy()
+    return _read_only(DenseProblem(rows=joint, columns=columns, loops=loops, mu=mu))
 
 
 def is_dense(chain: MarkovChain) -> bool:

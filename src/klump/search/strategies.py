@@ -32,17 +32,20 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import chain, islice, repeat
 from typing import NamedTuple
 
 import numpy as np
+from scipy import sparse
 
 from klump.chain.validation import Matrix
 from klump.search.annealing import schedule
 from klump.search.descent import LocalSearch, descend, random_labels, split_off_singletons
-from klump.search.kernels.tables import Problem
+from klump.search.kernels.tables import DenseProblem, Problem
 from klump.search.method import Found, Labels
 from klump.search.objective import MIDDLE, Objective
+from klump.search.problem import make_dense_problem
 from klump.search.starts import Embeddings, cluster_rows
 
 # Sweeps that the allocation and the first sums of a local search cost.
@@ -65,6 +68,15 @@ class StartContext:
     max_sweeps: int
     offset: float
     seed: int
+
+    @cached_property
+    def dense_problem(self) -> DenseProblem:
+        """The chain with all pairs of states, for tabu search."""
+        if isinstance(self.problem, DenseProblem):
+            return self.problem
+        mu = self.problem.mu
+        joint = mu[:, None] * sparse.csr_array(self.transition_matrix).toarray()
+        return make_dense_problem(joint, mu)
 
     def local_search(
         self, labels: Labels, rng: np.random.Generator, objectives: list[Objective] | None = None
