@@ -579,6 +579,19 @@ def greedy_merging(P, mu, beta, *, relaxed=False, gamma=0.0):
     return np.array(costs), partitions
 
 
+# k-means
+
+
+def seed_centres(points, weight, draws):
+    """k-means++: the first point at which the cumulative weight times squared distance exceeds the draw."""
+    chosen = []
+    for draw in draws:
+        near = [min([sum((x - points[c]) ** 2) for c in chosen], default=1.0) for x in points]
+        cumulative = np.cumsum(weight * np.array(near))
+        chosen.append(np.flatnonzero(cumulative > draw * cumulative[-1])[0])
+    return points[chosen]
+
+
 # Liftings
 
 

@@ -172,6 +172,8 @@ def _blocks() -> None:
 
 
 _SEARCHES = [method for method in METHODS if method != "exact"]
+# Methods that use other kernels on large chains than on small ones.
+_SIZE_DEPENDENT = ("auto", "stochastic", "agglomerative", "agglomerative-relaxed")
 
 QUESTIONS: dict[str, Callable[[], None]] = {
     "properties of a chain": _properties,
@@ -181,7 +183,8 @@ QUESTIONS: dict[str, Callable[[], None]] = {
     **{f"{method}, dense": _method(method, "dense", 30) for method in _SEARCHES},
     **{f"{method}, sparse": _method(method, "sparse", 40) for method in _SEARCHES},
     **{
-        f"auto, {kind}, multilevel": _method("auto", kind, _MULTILEVEL, (0.5,))
+        f"{method}, {kind}, large": _method(method, kind, _MULTILEVEL)
+        for method in _SIZE_DEPENDENT
         for kind in ("dense", "sparse")
     },
     "memory-mapped": _mapped,

@@ -72,6 +72,15 @@ def test_first_kernel_announces_all_of_its_need(table, keys, caplog):
     )
 
 
+def test_a_need_includes_that_of_a_small_chain(table, keys, caplog):
+    table["seconds"] = dict(zip(keys, (2.0, 5.0), strict=True))
+    table["needs"] = {"both": keys[:1], "both, small": keys[1:]}
+    caplog.clear()
+    with need("both"):
+        make_kernels()[0](1)
+    assert "about 7 s" in caplog.messages[0]
+
+
 def test_estimate_leaves_out_what_is_in_the_cache(table, keys, caplog):
     table["seconds"] = dict(zip(keys, (2.0, 5.0), strict=True))
     table["needs"] = {"both": keys}

@@ -20,10 +20,13 @@ def dense(chain):
     return matrix.toarray() if sparse.issparse(matrix) else matrix
 
 
+@pytest.mark.parametrize("compiled", [False, True])
 @pytest.mark.parametrize("relaxed", [False, True])
 @pytest.mark.parametrize("beta", BETAS)
 @pytest.mark.parametrize("kind", KINDS)
-def test_merge_costs_are_those_of_a_naive_recomputation(kind, beta, relaxed):
+def test_merge_costs_are_those_of_a_naive_recomputation(kind, beta, relaxed, compiled, monkeypatch):
+    if compiled:
+        monkeypatch.setattr("klump.search.agglomerative.SMALL", 0)
     for seed in range(2):
         chain = random_chain(9, kind=kind, random_state=seed)
         tree = klump.aggregation_tree(chain, beta, relaxed=relaxed)
@@ -31,6 +34,12 @@ def test_merge_costs_are_those_of_a_naive_recomputation(kind, beta, relaxed):
         np.testing.assert_allclose(tree.merge_costs, costs, atol=1e-10)
         for labels in partitions:
             assert same_partition(tree.labels(labels.max() + 1), labels)
+
+
+def test_a_small_chain_is_merged_without_the_compiler(monkeypatch):
+    """Compilation of the merging kernels would take more time than all else."""
+    monkeypatch.setattr("klump.search.agglomerative.Merging", None)
+    assert klump.aggregation_tree(random_chain(20)).n_leaves == 20
 
 
 @pytest.mark.parametrize("beta", BETAS)

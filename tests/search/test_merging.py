@@ -1,12 +1,14 @@
-"""The kernel of greedy merging: lower bounds hold, and are tight enough to be useful."""
+"""Greedy merging: lower bounds of the kernel hold and are tight enough to be useful; NumPy makes the same mergers."""
 
 import numpy as np
 import pytest
 
 import klump
-from klump.search.agglomerative import Merging, groups_after
+from klump.search.agglomerative import groups_after
 from klump.search.kernels import merging as kernels
+from klump.search.merging import Merging, NumpyMerging
 from klump.search.objective import Objective
+from klump.sources.random_chains import random_chain
 from reference import same_partition
 
 OBJECTIVES = [Objective(beta, gamma) for beta in (0.0, 0.3, 0.5, 0.8, 1.0) for gamma in (0.0, 1.5)]
@@ -51,6 +53,20 @@ def test_few_pairs_are_priced_exactly(rng):
         )
         merging.run(1)
         assert merging.priced < 20 * n
+
+
+@pytest.mark.parametrize("objective", OBJECTIVES)
+@pytest.mark.parametrize("kind", ("dense", "sparse"))
+def test_merging_without_the_compiler_is_the_same(kind, objective):
+    chain = random_chain(40, kind, random_state=1)
+    for leaf in (np.arange(40), np.arange(40)[::-1] // 2):
+        arguments = chain.joint, chain.stationary_distribution, leaf.astype(np.int32), objective.weights
+        compiled, in_numpy = Merging(*arguments), NumpyMerging(*arguments)
+        for left in (15, 14, 1):
+            compiled.run(left)
+            in_numpy.run(left)
+        np.testing.assert_array_equal(in_numpy.pairs, compiled.pairs)
+        np.testing.assert_allclose(in_numpy.prices, compiled.prices, atol=1e-13)
 
 
 def test_groups_after_some_mergers():

@@ -25,8 +25,9 @@ def cut_changes(chain, labels, order, begin, size):
     problem = make_problem(chain)
     into, flow = np.zeros(len(labels)), np.zeros(len(labels))
     for first, members in zip(begin, size, strict=True):
-        cuts.into_sums(problem, order, int(first), int(first + members), into)
-    cuts.flow_sums(problem, labels, order, begin, size, flow)
+        cuts.into_sums(problem, order, int(first), int(first + members), np.zeros((2, len(labels))), into)
+    k = begin.size
+    cuts.flow_sums(problem, labels, order, begin, size, cuts.make_links(k), np.zeros((2, k)), flow)
     return into, flow
 
 

@@ -32,7 +32,7 @@ from klump.search.annealing import annealing_path, schedule
 from klump.search.deadline import TimeLimitReached, run_until
 from klump.search.descent import descend_once
 from klump.search.method import Found, Task
-from klump.search.problem import to_search_format
+from klump.search.problem import SMALL, to_search_format
 from klump.search.registry import DEFAULT_EFFORT, METHODS, names_of
 
 
@@ -187,7 +187,9 @@ def aggregate(
 def run_method(task: Task, method: str) -> Found:
     """Run a method on a task, with BLAS on one thread, until the deadline of the task."""
     task = replace(task, chain=to_search_format(task.chain)) if task.chain.is_irreducible else task
-    with one_thread(), need(f"{method}, {'sparse' if task.chain.is_sparse else 'dense'}"):
+    kind = "sparse" if task.chain.is_sparse else "dense"
+    size = ", small" if task.chain.n_states <= SMALL else ""
+    with one_thread(), need(f"{method}, {kind}{size}"):
         try:
             with run_until(task.deadline):
                 return METHODS[method].run(task)

@@ -125,8 +125,13 @@ def announce_all() -> None:
 
 def _announce_need(key: str) -> None:
     """Announce the compilation of a kernel, which begins, and of all others of the same need."""
-    others = _table()["needs"].get(_present_need(), ())
-    _announce({key} | _not_compiled(others), "; `klump warm-up` does it in advance")
+    _announce({key} | _not_compiled(_needed_keys(_present_need())), "; `klump warm-up` does it in advance")
+
+
+def _needed_keys(name: str) -> list[str]:
+    """Kernels of a need, and of the same question about a small chain, most of which a large chain needs too."""
+    needs: dict[str, list[str]] = _table()["needs"]
+    return needs.get(name, []) + needs.get(f"{name}, small", [])
 
 
 def _announce(keys: set[str], remedy: str) -> None:

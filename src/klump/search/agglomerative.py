@@ -11,27 +11,22 @@ initial groups, so a large chain needs an ``initial`` map.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from klump.chain import MarkovChain
 from klump.errors import InvalidArgumentError, Setting
 from klump.search.descent import cost_of, score
-from klump.search.kernels.tables import Groups, Weights
+from klump.search.kernels.tables import Weights
+from klump.search.merging import Merging, NumpyMerging
 from klump.search.method import Found, Labels, Record, Task
 from klump.search.objective import Objective
-
-Floats = NDArray[np.float64]
+from klump.search.problem import SMALL
 
 # Memory limit of the arrays, in bytes: leaves room for the chain on a machine with 4 GB.
 _MAX_MEMORY = 2_500_000_000
 # Mergers per kernel call; progress is reported, and Ctrl-C handled, between calls.
 _MERGERS_PER_CALL = 50
-# Pairs per kernel call that computes the initial lower bounds, for the same reason.
-_PAIRS_PER_CALL = 100_000
 
 
 def agglomerative(task: Task) -> Found:
@@ -72,7 +67,9 @@ def merge_tree(task: Task, *, relaxed: bool) -> Record:
     count = int(leaf.max()) + 1
     _check_memory(task.chain, count, weights)
     joint = task.chain.joint.T if relaxed else task.chain.joint
-    merging = Merging(joint, task.chain.stationary_distribution, leaf, weights)
+    # On a small chain NumPy takes up to 0.15 s, and the compilation of the kernels ten times as long or longer.
+    kind = NumpyMerging if task.chain.n_states <= SMALL else Merging
+    merging = kind(joint, task.chain.stationary_distribution, leaf, weights)
     mergers, cost = count - task.n_groups, np.inf
     for remaining in range(count - _MERGERS_PER_CALL, -_MERGERS_PER_CALL, -_MERGERS_PER_CALL):
         merging.run(max(remaining, 1))
@@ -105,71 +102,3 @@ def _check_memory(chain: MarkovChain, count: int, weights: Weights) -> None:
                 " with at most a few thousand groups, as another method finds them",
             ),
         )
-
-
-class Merging:
-    """Greedy merging in resumable steps; ``pairs`` and ``prices`` hold the merger and its price per step."""
-
-    def __init__(self, joint: Any, mu: Floats, leaf: Labels, weights: Weights) -> None:
-        count = int(leaf.max()) + 1
-        self.weight_into, self.weight_flow = weights.into, -weights.flow
-        self.pairs = np.zeros((count - 1, 2), dtype=np.int64)
-        self.prices = np.zeros(count - 1)
-        self.priced = 0
-        to_groups = _by_group(joint, leaf, count)
-        into = np.zeros((count, 0)) if weights.into == 0.0 else _dense(to_groups.T)
-        back = np.zeros((0, 0)) if weights.flow == 0.0 else _dense(_by_group(to_groups.T, leaf, count))
-        flow = back.T.copy()
-        self.groups = Groups(
-            into=into,
-            flow=flow,
-            back=back,
-            rough_into=into.astype(np.float32),
-            rough_flow=flow.astype(np.float32),
-            rough_back=back.astype(np.float32),
-            nu=np.asarray(np.bincount(leaf, weights=mu, minlength=count), dtype=np.float64),
-            bound=np.zeros((count, count), dtype=np.float32),
-            least=np.zeros(count, dtype=np.float32),
-            sums=np.zeros((3, count)),
-            work=np.zeros((6, count), dtype=np.float32),
-            shared=np.zeros(count),
-            name=np.arange(count),
-            alive=np.array([count]),
-        )
-        self._bound_prices(single_states=count == len(leaf) and weights.flow > 0.0)
-
-    def _bound_prices(self, *, single_states: bool) -> None:
-        """Lower bounds of all prices, ``_PAIRS_PER_CALL`` per kernel call."""
-        from klump.search.kernels.merging import TILE, bound_rows, sum_rows
-
-        sum_rows(self.groups)
-        count = len(self.groups.nu)
-        rows = TILE * max(1, _PAIRS_PER_CALL // (TILE * count))
-        for first in range(0, count, rows):
-            end = min(first + rows, count)
-            bound_rows(self.groups, self.weight_into, self.weight_flow, single_states, first, end)
-
-    def run(self, until: int) -> None:
-        """Merge until ``until`` groups remain."""
-        from klump.search.kernels.merging import cheapest_pair, merge_pair
-
-        groups, weights, count = self.groups, (self.weight_into, self.weight_flow), len(self.groups.nu)
-        for step in range(count - int(groups.alive[0]), count - until):
-            a, b, self.prices[step], exact = cheapest_pair(groups, *weights)
-            self.pairs[step] = sorted((groups.name[a], groups.name[b]))
-            merge_pair(groups, *weights, a, b)
-            groups.name[a] = count + step
-            self.priced += exact
-
-
-def _by_group(matrix: Any, leaf: Labels, count: int) -> Any:
-    """Sum of the columns per group."""
-    n = len(leaf)
-    if count == n:
-        return matrix[:, np.argsort(leaf)]
-    return matrix @ sparse.csr_array((np.ones(n), leaf, np.arange(n + 1)), shape=(n, count))
-
-
-def _dense(matrix: Any) -> Floats:
-    """C-contiguous copy; merging overwrites it."""
-    return np.array(matrix.toarray() if sparse.issparse(matrix) else matrix, dtype=np.float64, order="C")

@@ -14,6 +14,7 @@ from scipy import sparse
 from klump.chain.validation import Matrix
 from klump.search.descent import fill_empty_groups
 from klump.search.kernels.tables import DenseProblem, Problem
+from klump.search.kmeans import seed_centres
 from klump.search.method import Labels, Task
 
 Singles = NDArray[np.float32]
@@ -120,11 +121,7 @@ def _orthonormalise(vectors: Singles, mu: Floats) -> None:
 
 def _kmeans_centres(points: Singles, weight: Floats, draws: Floats) -> Floats:
     """k-means++ and Lloyd iterations; empty clusters are dropped."""
-    from klump.search.kernels.kmeans import seed_centres
-
-    k, width = draws.size, points.shape[1]
-    centres = np.zeros((k, width))
-    seed_centres(points.astype(np.float64), weight, draws, centres, np.zeros(len(points)))
+    centres = seed_centres(points.astype(np.float64), weight, draws)
     for _ in range(_LLOYD_ITERATIONS):
         labels = _nearest(points, centres)
         members = sparse.csr_array(

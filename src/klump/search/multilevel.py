@@ -14,7 +14,7 @@ from itertools import cycle
 import numpy as np
 from numpy.typing import NDArray
 
-from klump.search.agglomerative import Merging, groups_after
+from klump.search.agglomerative import groups_after
 from klump.search.descent import (
     TOLERANCE,
     LocalSearch,
@@ -25,6 +25,7 @@ from klump.search.descent import (
 )
 from klump.search.embedding import cluster_embedding, splitting_vector
 from klump.search.kernels.tables import DenseProblem, Problem, Table
+from klump.search.merging import Merging
 from klump.search.method import EQUAL, Found, Labels, Task, better, run_interruptible
 from klump.search.objective import MIDDLE, Objective
 from klump.search.problem import make_problem, make_table, make_work

@@ -35,10 +35,10 @@ _CACHE_LINE = 64
 _LANES = 16
 # Share of non-zero entries from which on a chain, given dense or sparse, is searched in the dense layout. Empirical.
 _DENSE_SHARE = 0.25
-# The same for small chains, whose search takes less time than the compilation: that of the dense layout is faster.
+# States of a small chain, at most: its search takes less time than compilation.
+SMALL = 128
+# Share of non-zero entries from which on a small chain is searched in the dense layout, which compiles faster.
 _SMALL_DENSE_SHARE = 0.125
-# Most states of a small chain.
-_SMALL = 128
 # States up to which a sparse matrix with so many entries is copied to a dense one: 0.8 GB.
 _MAX_DENSE_COPY = 10_000
 # Buckets of columns at most, when a file is transposed: write cursors that are active together.
@@ -79,7 +79,7 @@ def make_dense_problem(joint: NDArray[np.float64], mu: NDArray[np.float64]) -> D
 def is_dense(chain: MarkovChain) -> bool:
     """Whether a search uses the dense layout: that depends on the transitions, not on the format they are given in."""
     n, matrix = chain.n_states, chain.transition_matrix
-    least = (_SMALL_DENSE_SHARE if n <= _SMALL else _DENSE_SHARE) * n * n
+    least = (_SMALL_DENSE_SHARE if n <= SMALL else _DENSE_SHARE) * n * n
     if isinstance(matrix, sparse.csr_array):
         return bool(n <= _MAX_DENSE_COPY and folder_of(matrix) is None and matrix.nnz >= least)
     return bool(np.count_nonzero(chain.joint) >= least)

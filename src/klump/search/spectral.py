@@ -100,7 +100,8 @@ class _Bisection:
             mass = task.problem.mu[self.order[part]]
             self.price[part] = 0.0
             if self.weights.into != 0.0:
-                cuts.into_sums(task.problem, self.order, begin, end, self.price)
+                work = np.zeros((2, self.order.size))
+                cuts.into_sums(task.problem, self.order, begin, end, work, self.price)
                 self.price[part] *= self.weights.into
             self.price[part] += _mass_changes(mass)
             if self.signs_only:
@@ -113,10 +114,9 @@ class _Bisection:
 
         task, change = self.task, self.price.copy()
         if self.weights.flow != 0.0:
-            flow = np.zeros(change.size)
-            cuts.flow_sums(
-                task.problem, self.labels, self.order, np.array(self.begin), np.array(self.size), flow
-            )
+            k, flow = len(self.begin), np.zeros(change.size)
+            groups = self.order, np.array(self.begin), np.array(self.size)
+            cuts.flow_sums(task.problem, self.labels, *groups, cuts.make_links(k), np.zeros((2, k)), flow)
             change -= self.weights.flow * flow
         equal = change <= change.min() + EQUAL
         return int(np.argmax(equal & self.signs if (equal & self.signs).any() else equal))

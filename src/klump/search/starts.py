@@ -14,6 +14,7 @@ from klump.chain import MarkovChain
 from klump.errors import InvalidArgumentError
 from klump.search.descent import fill_empty_groups, random_labels
 from klump.search.kernels.tables import Problem
+from klump.search.kmeans import weighted_kmeans
 from klump.search.method import Labels
 from klump.search.problem import make_problem
 
@@ -109,11 +110,8 @@ class Embeddings:
 
     def cluster(self, number: int, n_groups: int, rng: np.random.Generator) -> Labels:
         """Weighted k-means in embedding ``number``."""
-        from klump.search.kernels.kmeans import weighted_kmeans
-
-        labels = np.zeros(self.mu.size, dtype=np.int32)
         draws = rng.random(n_groups)
-        weighted_kmeans(self.coordinates[number], self.mu, draws, _EMBEDDING_ITERATIONS, labels)
+        labels, _ = weighted_kmeans(self.coordinates[number], self.mu, draws, _EMBEDDING_ITERATIONS)
         return fill_empty_groups(labels, n_groups)
 
 
@@ -191,13 +189,10 @@ def _eigenvectors(chain: MarkovChain, count: int) -> Floats:
 
 def _unexplained_variance(vectors: Floats, mu: Floats, n_groups: int, rng: np.random.Generator) -> Floats:
     """Within-group variance per vector after one-dimensional k-means, the better of two runs."""
-    from klump.search.kernels.kmeans import weighted_kmeans
-
-    labels = np.zeros(mu.size, dtype=np.int32)
     draws = rng.random((2, n_groups))
     return np.array(
         [
-            min(weighted_kmeans(points, mu, draw, _RANKING_ITERATIONS, labels) for draw in draws)
+            min(weighted_kmeans(points, mu, draw, _RANKING_ITERATIONS)[1] for draw in draws)
             for points in (np.ascontiguousarray(vector[:, None]) for vector in vectors.T)
         ]
     )

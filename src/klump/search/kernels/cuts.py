@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from klump.compilation import by_type, inlined, kernel
+from klump.compilation import by_type, expanded, inlined, kernel
 from klump.search.kernels.logarithm import f
 from klump.search.kernels.tables import IN, OUT, DenseProblem, Floats, Ints, Problem, Shorts, SparseProblem
 
@@ -29,6 +29,12 @@ class Links(NamedTuple):
     mass: Floats  # (2, k + 2)
     counts: Ints  # (2, k + 2) transitions
     touched: Ints  # (k + 3,) columns with a count; the last entry absorbs writes beyond the end
+
+
+def make_links(n_groups: int) -> Links:
+    """Links with k groups, all zero."""
+    k = n_groups
+    return Links(np.zeros((2, k + 2)), np.zeros((2, k + 2), np.int64), np.zeros(k + 3, np.int64))
 
 
 @by_type
@@ -60,12 +66,21 @@ def _add_sparse_column(problem: SparseProblem, x: int, mass: Floats, mass_f: Flo
     return change
 
 
-@kernel
-def into_sums(problem: Problem, order: Ints, begin: int, end: int, out: Floats) -> None:
-    """For each cut of the group ``order[begin:end]``, add the change of sum f(A) to ``out`` at its position."""
-    size, whole = end - begin, 0.0
+@kernel(allocates=False)
+def into_sums(
+    problem: Problem,  # in
+    order: Ints,  # in: (n,)
+    begin: int,  # in: position of the first member of the group
+    end: int,  # in: position after that of the last member
+    work: Floats,  # scratch: (2, n)
+    out: Floats,  # in, out: (n,) the change of sum f(A) is added for each cut of the group
+) -> None:
+    """Change of sum f(A) for each cut of one group."""
+    size, whole, mass, mass_f = end - begin, 0.0, work[0], work[1]
     for backward in range(2):
-        mass, mass_f, total = np.zeros(problem.mu.size), np.zeros(problem.mu.size), 0.0
+        total = 0.0
+        for i in range(mass.size):
+            mass[i], mass_f[i] = 0.0, 0.0
         for step in range(size):
             place = end - 1 - step if backward else begin + step
             x = order[place]
@@ -121,7 +136,7 @@ def _collect_sparse(problem: SparseProblem, where: Shorts, x: int, links: Links)
     return n_touched
 
 
-@inlined
+@expanded
 def _flow_sums(
     problem: Problem,
     where: Shorts,
@@ -138,7 +153,8 @@ def _flow_sums(
         for place in range(begin, end):
             where[order[place]] = k
         # Mass between the growing part (head, or tail in the backward pass) and every other group, by direction.
-        grown[:] = 0.0
+        for z in range(k):
+            grown[OUT, z], grown[IN, z] = 0.0, 0.0
         # Mass from the growing part to the rest of the group and back, and the numbers of transitions.
         forth, back, n_forth, n_back = 0.0, 0.0, 0, 0
         # Mass within the growing part, and sum f(grown).
@@ -173,19 +189,18 @@ def _flow_sums(
         out[place] -= whole
 
 
-@kernel
+@kernel(allocates=False)
 def flow_sums(
     problem: Problem,  # in
-    labels: Shorts,  # in: (n,)
+    where: Shorts,  # in, out: (n,) labels; changed and restored
     order: Ints,  # in: (n,)
     begin: Ints,  # in: (k,) position of the first member of each group
     size: Ints,  # in: (k,) members
+    links: Links,  # scratch, zero before and after
+    grown: Floats,  # scratch: (2, k)
     out: Floats,  # out: (n,) change of sum f(B); entries of groups with one member are not written
 ) -> None:
     """Change of sum f(B) for each cut of each group, all other groups being whole."""
-    k, where = begin.size, labels.copy()
-    links = Links(np.zeros((2, k + 2)), np.zeros((2, k + 2), np.int64), np.zeros(k + 3, np.int64))
-    grown = np.zeros((2, k))
-    for y in range(k):
+    for y in range(begin.size):
         if size[y] > 1:
             _flow_sums(problem, where, order, begin[y], begin[y] + size[y], links, grown, out)
