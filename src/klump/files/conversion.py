@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from klump.chain import MarkovChain
 from klump.chain.rows import row_blocks
+from klump.choices import Restriction
 from klump.errors import FileFormatError
 from klump.files import mapped, npz
 from klump.files.atomic import translate_write_errors
@@ -26,7 +27,7 @@ def convert_chain(
     target: str | os.PathLike[str],
     *,
     normalize: bool = False,
-    restrict: Literal["largest"] | None = None,
+    restrict: Restriction | None = None,
     restart: float | None = None,
     initial: Any = None,
     mmap: bool = False,
@@ -35,7 +36,8 @@ def convert_chain(
     r"""Read a chain, write it to another file, and return it.
 
     Two kinds of source are converted to a mapped folder by row blocks and need not fit in memory: CSR matrices written
-    by ``scipy.sparse.save_npz(..., compressed=False)`` or klump, and mapped folders. All others are read to memory.
+    by ``scipy.sparse.save_npz(..., compressed=False)`` or klump, and mapped folders. All others are read to memory, and
+    so are counts if ``restrict="connected"`` (which looks at all of them), and matrices with empty rows.
 
     Parameters
     ----------
@@ -69,6 +71,10 @@ def convert_chain(
         write_chain(chain, target)
         return chain
     found = _map_archive(source)
+    if found is not None and _needs_memory(
+        found.matrix, normalize=normalize, restrict=restrict, restart=restart
+    ):
+        found = None
     if found is None:
         chain = read_chain(source, normalize=normalize, **options)
     with translate_write_errors(target), mapped.staging_folder(Path(target)) as folder, prefix_errors(source):
@@ -91,6 +97,17 @@ def _map_archive(source: str | os.PathLike[str]) -> Contents | None:
     path = Path(source)
     with guard_reading(path):
         return npz.map_matrix(path) if format_of(path) is npz else None
+
+
+def _needs_memory(
+    matrix: sparse.csr_array, *, normalize: bool, restrict: Restriction | None, restart: float | None
+) -> bool:
+    """Whether the whole matrix is needed before its rows are divided by their sums, or some are empty."""
+    if restrict is None and restart is None:
+        return False
+    return (normalize and restrict == "connected") or any(
+        (np.asarray(abs(block).sum(axis=1)) == 0).any() for block in _check_blocks(matrix)
+    )
 
 
 def _check_blocks(matrix: sparse.csr_array) -> Iterator[sparse.csr_array]:

@@ -7,11 +7,12 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from klump.chain import MarkovChain
 from klump.chain.attributes import StateIndices
 from klump.chain.validation import NORMALIZE
+from klump.choices import Restriction
 from klump.errors import CountsError, KlumpError
 from klump.files.registry import Contents, read_contents
 
@@ -20,7 +21,7 @@ def read_chain(
     path: str | os.PathLike[str],
     *,
     normalize: bool = False,
-    restrict: Literal["largest"] | None = None,
+    restrict: Restriction | None = None,
     restart: float | None = None,
     initial: Any = None,
 ) -> MarkovChain:
