@@ -201,8 +201,8 @@ def test_a_large_sparse_chain_stays_sparse():
 
 
 def test_memory_of_a_restart():
-    """The restarted chain takes at most twice the memory of the chain, and its construction the two together."""
-    n, per_row = 50_000, 5
+    """A chain with a restart, and its construction, take less than twice the memory of the chain."""
+    n, per_row = 200_000, 8
     rng = np.random.default_rng(0)
     columns = (np.arange(n)[:, None] + np.arange(per_row) ** 3 + 1) % n
     weights = rng.random((n, per_row)) + 0.1
@@ -217,7 +217,7 @@ def test_memory_of_a_restart():
     tracemalloc.stop()
     assert restarted.n_transitions == n * per_row + 2 * n
     assert now < 2 * size
-    assert peak < 2.5 * size
+    assert peak < 2 * size
 
 
 @FORMS

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any, Literal
 
@@ -127,7 +128,7 @@ class MarkovChain(ChainQuantities):
         cls,
         matrix: Matrix,
         stationary_distribution: NDArray[np.float64] | None,
-        names: tuple[Hashable, ...] | None,
+        names: Sequence[Hashable] | None,
         original_index: NDArray[np.intp],
         applied: tuple[str, ...],
         attributes: Attributes = NO_ATTRIBUTES,
@@ -141,6 +142,12 @@ class MarkovChain(ChainQuantities):
         chain.__dict__["applied"] = applied
         chain.__dict__["_names"] = names
         chain.__dict__["_attributes"] = attributes
+        return chain
+
+    def _with_counts(self, counted: NDArray[np.float64]) -> MarkovChain:
+        """The same chain, with the number of observed transitions out of each state."""
+        chain = copy.copy(self)
+        chain.__dict__["_counted"] = counted
         return chain
 
     def __setattr__(self, name: str, value: Any) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,12 +16,33 @@ from klump.chain.rows import Matrix
 from klump.chain.wording import kind_of
 
 
+@dataclass(frozen=True)
+class NumberedStates(Sequence[Hashable]):
+    """Names 0 .. n-1 and those of states added at the end; as a tuple, a million of them take 36 MB.
+
+    >>> tuple(NumberedStates(2, ("(restart)",)))
+    (0, 1, '(restart)')
+    """
+
+    n_numbers: int
+    added: tuple[Hashable, ...]
+
+    def __len__(self) -> int:
+        return self.n_numbers + len(self.added)
+
+    def __getitem__(self, position: Any) -> Any:
+        return position if 0 <= position < self.n_numbers else self.added[position - self.n_numbers]
+
+    def __contains__(self, name: object) -> bool:
+        return name in range(self.n_numbers) or name in self.added
+
+
 class Parts(NamedTuple):
     """Parts of a chain, as the remedies for reducible chains change them."""
 
     matrix: Matrix
     """Transition matrix; a dead end has an empty row."""
-    names: tuple[Hashable, ...] | None
+    names: Sequence[Hashable] | None
     """Names of the states; None for 0 .. n-1."""
     original_index: NDArray[np.intp]
     """Index of each state in the matrix given; -1 for a state that was added."""
@@ -32,6 +54,12 @@ class Parts(NamedTuple):
     def all_names(self) -> Sequence[Hashable]:
         """Names of the states, also if these are their numbers."""
         return range(self.matrix.shape[0]) if self.names is None else self.names
+
+    def add_name(self, name: Hashable) -> Sequence[Hashable]:
+        """Names of the states and of one more."""
+        if self.names is None:
+            return NumberedStates(self.matrix.shape[0], (name,))
+        return (*self.names, name)
 
     def name(self, state: int) -> Hashable:
         """Name of a state."""

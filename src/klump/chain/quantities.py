@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any
@@ -51,8 +51,8 @@ class ChainQuantities:
     @cached_property
     def states(self) -> tuple[Hashable, ...]:
         """Names of the states."""
-        names: tuple[Hashable, ...] | None = self.__dict__["_names"]
-        return tuple(range(self.n_states)) if names is None else names
+        names: Sequence[Hashable] | None = self.__dict__["_names"]
+        return tuple(range(self.n_states) if names is None else names)
 
     @cached_property
     def has_names(self) -> bool:

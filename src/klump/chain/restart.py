@@ -55,7 +55,7 @@ def restart(parts: Parts, probability: float) -> Parts:
     name = free_name(RESTART_STATE, parts.all_names())
     return Parts(
         matrix=_restart_through_state(parts.matrix, probability, initial),
-        names=(*parts.all_names(), name),
+        names=parts.add_name(name),
         original_index=np.append(parts.original_index, -1),
         attributes=parts.attributes.append_state(),
         counted=None if parts.counted is None else np.append(parts.counted, 0.0),

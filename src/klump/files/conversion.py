@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 from klump.chain import MarkovChain
 from klump.chain.rows import row_blocks
+from klump.chain.validation import row_sums
 from klump.choices import Restriction
 from klump.errors import FileFormatError
 from klump.files import mapped, npz
@@ -37,7 +39,7 @@ def convert_chain(
 
     Two kinds of source are converted to a mapped folder by row blocks and need not fit in memory: CSR matrices written
     by ``scipy.sparse.save_npz(..., compressed=False)`` or klump, and mapped folders. All others are read to memory, and
-    so are counts if ``restrict="connected"`` (which looks at all of them), and matrices with empty rows.
+    so are matrices with empty rows.
 
     Parameters
     ----------
@@ -71,18 +73,20 @@ def convert_chain(
         write_chain(chain, target)
         return chain
     found = _map_archive(source)
-    if found is not None and _needs_memory(
-        found.matrix, normalize=normalize, restrict=restrict, restart=restart
-    ):
+    mended = restrict is not None or restart is not None
+    if found is not None and mended and _has_empty_rows(found.matrix):
         found = None
     if found is None:
         chain = read_chain(source, normalize=normalize, **options)
     with translate_write_errors(target), mapped.staging_folder(Path(target)) as folder, prefix_errors(source):
         if found is not None:
-            blocks = _check_blocks(found.matrix)
+            counted: list[NDArray[np.float64]] = []
+            blocks = _count_rows(_check_blocks(found.matrix), counted)
             mapped.write_blocks(folder, blocks, states=found.states, normalize=normalize)
-            written = mapped.read(folder, add_up=False)
-            chain = build_chain(found._replace(matrix=written.matrix, states=None), **options)
+            written: MarkovChain = mapped.read(folder, add_up=False).matrix
+            if normalize:
+                written = written._with_counts(np.concatenate(counted))
+            chain = build_chain(found._replace(matrix=written, states=None), **options)
         if stationary:
             _ = chain.stationary_distribution
         if found is None or chain.applied or chain.labels or chain.rewards or chain.initial is not None:
@@ -99,15 +103,18 @@ def _map_archive(source: str | os.PathLike[str]) -> Contents | None:
         return npz.map_matrix(path) if format_of(path) is npz else None
 
 
-def _needs_memory(
-    matrix: sparse.csr_array, *, normalize: bool, restrict: Restriction | None, restart: float | None
-) -> bool:
-    """Whether the whole matrix is needed before its rows are divided by their sums, or some are empty."""
-    if restrict is None and restart is None:
-        return False
-    return (normalize and restrict == "connected") or any(
-        (np.asarray(abs(block).sum(axis=1)) == 0).any() for block in _check_blocks(matrix)
-    )
+def _has_empty_rows(matrix: sparse.csr_array) -> bool:
+    """Whether a state has no transition, so that its row cannot be written before the chain is mended."""
+    return any((np.asarray(abs(block).sum(axis=1)) == 0).any() for block in _check_blocks(matrix))
+
+
+def _count_rows(
+    blocks: Iterable[sparse.csr_array], counted: list[NDArray[np.float64]]
+) -> Iterator[sparse.csr_array]:
+    """Append the row sums of each block to a list."""
+    for block in blocks:
+        counted.append(row_sums(block))
+        yield block
 
 
 def _check_blocks(matrix: sparse.csr_array) -> Iterator[sparse.csr_array]:
