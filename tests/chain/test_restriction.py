@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import pickle
+from typing import get_args
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from scipy import sparse
 import chains
 import reference
 from klump import MarkovChain
+from klump.choices import RESTRICTIONS, Restriction
 from klump.errors import InvalidArgumentError, InvalidChainError, ReducibleChainError
 
 FORMS = pytest.mark.parametrize("form", [np.array, sparse.csr_array], ids=["dense", "sparse"])
@@ -84,6 +86,10 @@ def test_unknown_parts_are_refused(unknown):
         InvalidArgumentError, match=r"restrict=.* is not known; choose 'connected', 'closed' or 'largest'"
     ):
         MarkovChain(MIXED, restrict=unknown)
+
+
+def test_the_choices_are_listed_in_one_place():
+    assert get_args(Restriction) == tuple(RESTRICTIONS)
 
 
 # The largest connected set
