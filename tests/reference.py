@@ -21,6 +21,38 @@ TIE = 1e-12  # costs that differ by less are the same cost, written down in anot
 # Chains
 
 
+def reachable(P):
+    """reach[x, y]: whether y can be reached from x in no step, one or more."""
+    n = len(P)
+    reach = np.eye(n, dtype=bool) | (np.asarray(P) > 0)
+    for z in range(n):  # Warshall's algorithm
+        for x in range(n):
+            for y in range(n):
+                reach[x, y] = reach[x, y] or (reach[x, z] and reach[z, y])
+    return reach
+
+
+def connected_sets(counts):
+    """All strongly connected sets with a transition inside, with the counts inside: (counts, states) each."""
+    reach = reachable(counts)
+    sets = {tuple(y for y in range(len(counts)) if reach[x, y] and reach[y, x]) for x in range(len(counts))}
+    found = [(sum(counts[x][y] for x in members for y in members), members) for members in sorted(sets)]
+    return [(inside, members) for inside, members in found if inside > 0]
+
+
+def restart_through_state(P, p, initial):
+    """Chain with one more state, to which every state goes with probability p (1 without transitions)."""
+    n = len(P)
+    larger = np.zeros((n + 1, n + 1))
+    for x in range(n):
+        leaves = p if np.asarray(P)[x].sum() > 0 else 1.0
+        for y in range(n):
+            larger[x, y] = (1 - leaves) * P[x][y]
+        larger[x, n] = leaves
+        larger[n, x] = initial[x]
+    return larger
+
+
 def stationary_law(P):
     """The law mu with mu P = mu, by Gaussian elimination on exact fractions.
 

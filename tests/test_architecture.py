@@ -9,6 +9,7 @@ SOURCE = Path(__file__).parents[1] / "src" / "klump"
 # Later rooms may import earlier ones.
 ROOMS = [
     "errors",
+    "choices",
     "signals",
     "compilation",
     "information",

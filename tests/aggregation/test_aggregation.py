@@ -125,6 +125,27 @@ def test_notes_tell_what_was_applied_and_what_was_interrupted():
     assert "restricted to the largest closed class" in str(answer)
 
 
+@pytest.mark.parametrize(
+    ("n", "few", "noted"), [(640, 15, True), (99, 2, False), (2000, 60, False), (120, 7, False)]
+)
+def test_concentrated_mass_is_noted(n, few, noted):
+    """Fewer than 5 % of at least 100 states, and fewer than 50, hold half of the mass."""
+    mu = np.r_[np.full(few, 0.55 / few), np.full(n - few, 0.45 / (n - few))]
+    chain = MarkovChain(np.tile(mu, (n, 1)))
+    notes = [
+        note
+        for note in Aggregation(chain, as_mapping(np.arange(n) % 2, n)).notes
+        if note.kind == "concentrated"
+    ]
+    assert len(notes) == noted
+    if noted:
+        assert notes[0].startswith("concentrated: 14 of 640 states hold half of the stationary mass")
+        assert notes[0].endswith("restart=0.01, --restart 0.01")
+        restarted = Aggregation(MarkovChain(chain, restart=0.01), as_mapping(np.arange(n) % 2, n)).notes
+        (after,) = (note for note in restarted if note.kind == "concentrated")
+        assert "restart=" not in after
+
+
 def test_text_shows_masses_groups_and_costs():
     text = str(answer_for(beta=0.8, method="annealing"))
     first, heavy, *_ = text.splitlines()

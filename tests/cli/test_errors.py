@@ -47,7 +47,7 @@ def error_of(arguments, status):
         ),
         (
             "aggregate absorbing.csv -k 1",
-            "pass --restrict largest to keep its largest closed class, or --restart P",
+            "pass --restrict closed to keep its largest closed class, or --restart P",
         ),
         ("path absorbing.csv -k 1", "absorbing.csv: the chain is not irreducible"),
         (

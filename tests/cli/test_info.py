@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import klump
+from klump.choices import RESTRICTIONS
 
 
 def test_irreducible_chain(klump_cli, chain_file, chain):
@@ -64,7 +65,8 @@ def test_reducible_chain_is_described(klump_cli, absorbing):
         "  closed      2 states: x y",
         "  absorbing   1 state: done",
         "  transient   2 states: start work",
-        "remedies      --restrict largest           keep the largest closed class, 2 states",
+        "remedies      --restrict connected         keep the largest connected set, 2 states",
+        "              --restrict closed            keep the largest closed class, 2 states",
         "              --restart P --initial STATE  return to STATE with probability P at every step",
     ]
     found = json.loads(klump_cli("info model.csv --json").stdout)
@@ -84,11 +86,52 @@ def test_many_closed_classes(klump_cli, tmp_path, monkeypatch):
 
 def test_ways_out(klump_cli, absorbing):
     output = klump_cli("info model.csv --restrict largest").stdout
-    assert "restricted to the largest closed class, 2 of 5 states" in output
+    assert "restricted to the largest closed class, 2 of 5 states; dropped 'start', 'work', 'done'" in output
     assert "irreducible   yes, with period 2" in output
+    assert klump_cli("info model.csv --restrict closed").stdout == output
     found = json.loads(
         klump_cli("info model.csv --restart 0.1 --initial start --restrict largest --json").stdout
     )
     assert found["irreducible"] is True
     assert found["n_states"] == 3
     assert len(found["input"]["applied"]) == 2
+
+
+def test_counts_that_end_in_a_tail(klump_cli, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    lines = ["a,b,50", "b,c,60", "c,a,49", "c,b,10", "a,x,1", "x,y,1", "y,x,1", "y,end,1"]
+    (tmp_path / "log.csv").write_text("from,to,count\n" + "\n".join(lines) + "\n")
+    assert "row 5 (state 'end')" in klump_cli("info log.csv --normalize", status=1).stderr
+    (tmp_path / "log.csv").write_text("from,to,count\n" + "\n".join(lines[:-1]) + "\n")
+    output = klump_cli("info log.csv --normalize").stdout
+    assert "--restrict connected         keep the largest connected set, 3 states" in output
+    assert "--restrict closed            keep the largest closed class, 2 states" in output
+    found = klump_cli("info log.csv --normalize --restrict connected").stdout
+    assert (
+        "restricted to the largest connected set, 3 of 5 states and 98.3 % of the counts; dropped 'x', 'y'"
+        in found
+    )
+    failed = klump_cli("aggregate log.csv --normalize -k 2", status=1)
+    assert "pass --restrict connected to keep its largest connected set, or --restart P" in failed.stderr
+
+
+def test_help_lists_the_parts_to_keep(klump_cli):
+    text = " ".join(klump_cli("info --help").stdout.split())
+    for name in RESTRICTIONS:
+        assert f"{name}, " in text
+
+
+def test_concentrated_mass_is_noted(klump_cli, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    n = 640
+    matrix = np.roll(np.eye(n), 1, axis=1)
+    matrix[:15] = 0.01 * matrix[:15]
+    matrix[:15, :15] += 0.99 / 15
+    np.savez("model.npz", P=matrix)
+    text = " ".join(klump_cli("info model.npz").stdout.split())
+    assert "note: concentrated: 11 of 640 states hold half of the stationary mass" in text
+    assert "restart=0.01, --restart 0.01" in text
+    assert json.loads(klump_cli("info model.npz --json").stdout)["half_mass_states"] == 11
+    restarted = " ".join(klump_cli("info model.npz --restart 0.05").stdout.split())
+    assert "concentrated" not in restarted
+    assert "through the state (restart)" in restarted

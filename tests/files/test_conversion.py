@@ -64,7 +64,12 @@ def test_options_apply_to_blocks(tmp_path, matrix, out_of_core):
     larger[20:, :] = 1.0
     counts = larger * 8.0
     sparse.save_npz(tmp_path / "a.npz", sparse.csr_array(counts), compressed=False)
-    for options in ({"restrict": "largest"}, {"restart": 0.25, "initial": "21"}):
+    for options in (
+        {"restrict": "largest"},
+        {"restrict": "connected"},
+        {"restart": 0.25, "initial": "21"},
+        {"restart": 0.25},
+    ):
         chain = convert_chain(tmp_path / "a.npz", tmp_path / "a", mmap=True, normalize=True, **options)
         expected = klump.MarkovChain(
             sparse.csr_array(counts),
@@ -79,6 +84,22 @@ def test_options_apply_to_blocks(tmp_path, matrix, out_of_core):
             assert found.applied == expected.applied
             assert found.original_index.tolist() == expected.original_index.tolist()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "a.npz"]
+
+
+def test_dead_ends_are_mended(tmp_path, matrix):
+    counts = np.zeros((22, 22))
+    counts[:20, :20] = matrix * 8.0
+    counts[3, 21] = 1.0
+    stored = sparse.csr_array(counts)
+    stored.data[-1] = 0.0  # a zero that is stored is no transition
+    sparse.save_npz(tmp_path / "a.npz", stored, compressed=False)
+    for options in ({"restrict": "connected"}, {"restart": 0.25}):
+        chain = convert_chain(tmp_path / "a.npz", tmp_path / "a", mmap=True, normalize=True, **options)
+        expected = klump.MarkovChain(stored, normalize=True, **options)
+        assert chain.applied == expected.applied
+        assert klump.read_chain(tmp_path / "a").states == expected.states
+    with pytest.raises(InvalidChainError, match=r"a.npz: row 20 .*all zero"):
+        convert_chain(tmp_path / "a.npz", tmp_path / "a", mmap=True, normalize=True)
 
 
 @pytest.mark.parametrize("kind", [np.array, sparse.csc_array, sparse.coo_array, "compressed"])

@@ -67,6 +67,13 @@ def sparse_chains(*, names: bool = True) -> list[klump.MarkovChain]:
     return [klump.MarkovChain(ring()), *(named if names else ())]
 
 
+def labelled_chain() -> klump.MarkovChain:
+    """Chain with labels, an initial distribution and rewards of both kinds."""
+    rewards = {"cost": np.arange(6.0), "toll": sparse.eye_array(6), "ä": DENSE}
+    labels = {"goal": NAMES[4:], "none": [], "all": NAMES}
+    return klump.MarkovChain(ring(6), NAMES, labels=labels, initial={"sun": 3, "rain": 1}, rewards=rewards)
+
+
 def npz_dense() -> list[Files]:
     stream = io.BytesIO()
     np.savez_compressed(
@@ -75,7 +82,7 @@ def npz_dense() -> list[Files]:
         other=np.arange(3),
         states_json=['"a"', "7", "[1]", "2.5", "null", "true"],
     )
-    return [*chain_files("model.npz", *dense_chains()), {"model.npz": stream.getvalue()}]
+    return [*chain_files("model.npz", *dense_chains(), labelled_chain()), {"model.npz": stream.getvalue()}]
 
 
 def npz_sparse(*, compressed: bool) -> list[Files]:
@@ -115,7 +122,7 @@ def mapped() -> list[Files]:
     _ = chain.stationary_distribution
     restricted = klump.MarkovChain(np.pad(DENSE, (0, 1)) + np.diag([0.0] * 6 + [1.0]), restrict="largest")
     named = klump.MarkovChain(ring(6), [(1, "a"), None, 2.5, "x", 7, "ä"])
-    return chain_files("model.mapped", chain, restricted, named, *sparse_chains())
+    return chain_files("model.mapped", chain, restricted, named, labelled_chain(), *sparse_chains())
 
 
 def answers(kind: str) -> list[Files]:
@@ -131,7 +138,7 @@ def answers(kind: str) -> list[Files]:
             chain, 2, method="deterministic-annealing", n_init=2, random_state=0
         ),
     }[kind]
-    chains = (klump.MarkovChain(DENSE, NAMES), klump.MarkovChain(ring(8)))
+    chains = (klump.MarkovChain(DENSE, NAMES), klump.MarkovChain(ring(8)), labelled_chain())
     return [_collect(lambda folder, chain=chain: made(chain).save(folder / "answer.npz")) for chain in chains]
 
 

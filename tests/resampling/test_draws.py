@@ -78,6 +78,52 @@ def test_restricted_sequences():
     assert draws.chain(0).n_states == 2
 
 
+def test_sequences_restricted_to_the_connected_set():
+    """Counts of transitions out of the set are dropped, in every piece."""
+    counts = klump.SequenceCounts(["ababx", "abbay", "xyx"])
+    chain, draws = estimate_chain(counts, None, 0.0, "connected", 0)
+    assert chain.states == ("a", "b")
+    np.testing.assert_array_equal(draws.counts.toarray(), counts.count_matrix[:2, :2])
+    np.testing.assert_array_equal(draws.by_piece.sum(axis=0), draws.counts.data)
+    np.testing.assert_array_equal(draws.by_piece.sum(axis=1), [3, 3, 0])
+    assert draws.chain(0).n_states == 2
+
+
+@pytest.mark.parametrize("form", [np.array, sparse.csr_array])
+def test_samples_restart_as_the_estimate_does(form):
+    """Dead ends restart with probability 1 in every sample, and other rows have the Dirichlet draw times 1 - p."""
+    counts = form([[5.0, 4.0, 1.0], [3.0, 0.0, 2.0], [0.0, 0.0, 0.0]])
+    chain, draws = estimate_chain(counts, "abc", 0.0, None, 0, restart=0.25, initial={"a": 1, "b": 1})
+    for number in range(5):
+        matrix = draws.chain(number).transition_matrix
+        matrix = matrix.toarray() if sparse.issparse(matrix) else matrix
+        np.testing.assert_allclose(matrix[2], [0.5, 0.5, 0.0])
+        assert (matrix[:2, :2] >= 0.125).all()
+        assert matrix[1, 1] == pytest.approx(0.125)
+    mean = np.mean([draws.chain(number).stationary_distribution for number in range(300)], axis=0)
+    np.testing.assert_allclose(mean, chain.stationary_distribution, atol=0.02)
+
+
+def test_samples_restart_through_the_same_state():
+    n = 120
+    counts = sparse.csr_array(np.roll(np.eye(n), 1, axis=1) * 3 + np.roll(np.eye(n), 2, axis=1))
+    chain, draws = estimate_chain(counts, None, 0.0, None, 0, restart=0.1)
+    assert chain.states[-1] == "(restart)"
+    assert draws.counts.shape == (n, n)
+    sample = draws.chain(0)
+    assert sample.states == chain.states
+    found = klump.bootstrap(counts, 2, n_samples=2, restart=0.1, method="sequential", n_init=1)
+    assert found.labels.shape == (2, n + 1)
+
+
+def test_restart_and_restriction_together():
+    counts = np.array([[1, 2, 0, 0], [3, 0, 1, 0], [0, 0, 0, 0], [4, 0, 0, 5]])
+    chain, draws = estimate_chain(counts, "abcd", 0.0, "connected", 0, restart=0.1, initial="a")
+    assert chain.states == ("a", "b", "c")
+    assert draws.initial.tolist() == [1.0, 0.0, 0.0]
+    assert draws.chain(3).is_irreducible
+
+
 def test_counts_of_one_are_no_probabilities():
     """A permutation that was seen once: every row sums to 1, but these are counts."""
     found = klump.posterior(np.roll(np.eye(4), 1, axis=1), [0, 1, 0, 1], n_samples=3)

@@ -29,6 +29,26 @@ def test_a_piece_has_the_transitions_of_its_block():
     np.testing.assert_array_equal(counts.by_piece.toarray(), [[1, 1, 0, 0], [0, 0, 0, 1], [0, 0, 1, 1]])
 
 
+def test_first_symbols_are_where_a_restart_leads():
+    walks = ["abcab", "bca", "acb", "caab"]
+    counts = klump.SequenceCounts(walks)
+    assert counts.initial.tolist() == [0.5, 0.25, 0.25]
+    found = klump.bootstrap(counts, 2, n_samples=3, restart=0.2)
+    plain = klump.MarkovChain.from_sequences(walks, restart=0.2)
+    np.testing.assert_allclose(found.estimate.original.transition_matrix, plain.transition_matrix)
+
+
+def test_joined_sequences():
+    walks = [["a", "b"], ["b", "b", "a"], ["a"]]
+    counts = klump.SequenceCounts(walks, ends="join")
+    assert counts.states == ("a", "b", "(start/end)")
+    np.testing.assert_array_equal(counts.count_matrix, [[0, 1, 2], [1, 1, 1], [2, 1, 0]])
+    np.testing.assert_array_equal(counts.by_piece.sum(axis=1), [3, 4, 2])
+    assert klump.bootstrap(counts, 2, n_samples=3).estimate.original.states == counts.states
+    with pytest.raises(InvalidArgumentError, match="ends='join' does not go with lag=2"):
+        klump.SequenceCounts(walks, 2, ends="join")
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

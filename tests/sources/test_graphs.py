@@ -100,11 +100,17 @@ def test_node_without_outgoing_edge_is_named_or_restarts():
     networkx = pytest.importorskip("networkx")
     graph = networkx.DiGraph([("a", "b"), ("b", "a"), ("a", "sink")])
     with pytest.raises(
-        InvalidArgumentError, match=r"node 'sink' has no outgoing edge, .*add a loop, or pass restart"
+        InvalidArgumentError,
+        match=r"node 'sink' has no outgoing edge, .*add a loop, or pass restrict='connected' .* or restart=p",
     ):
         MarkovChain.from_graph(graph)
     chain = MarkovChain.from_graph(graph, restart=0.5, initial="b")
     np.testing.assert_allclose(chain.transition_matrix.toarray(), [[0, 0.75, 0.25], [0.5, 0.5, 0], [0, 1, 0]])
+    part = MarkovChain.from_graph(graph, restrict="connected")
+    assert part.states == ("a", "b")
+    assert part.applied == (
+        "restricted to the largest connected set, 2 of 3 states and 66.7 % of the counts; dropped 'sink'",
+    )
     lonely = networkx.Graph([(0, 1)])
     lonely.add_node("alone")
     with pytest.raises(InvalidArgumentError, match="'alone'"):

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from klump import MarkovChain
-from klump.errors import InvalidArgumentError
+from klump.errors import InvalidArgumentError, ReducibleChainError
 from klump.sources import sequences as module
 from klump.sources.sequences import transition_counts
 
@@ -28,6 +28,12 @@ def as_counter(counts, states):
     )
 
 
+def looks_like_words(strings):
+    longer = [string for string in strings if len(string) > 1]
+    text = "".join(longer)
+    return len(strings) > 1 and (len(set(longer)) < len(longer) or len(text) < 2 * len(set(text)))
+
+
 many_sequences = st.lists(st.lists(st.integers(-3, 3), max_size=8), min_size=1, max_size=6)
 
 
@@ -40,6 +46,10 @@ def test_counts_equal_the_loop_over_pairs(sequences, lag, kind):
     expected = count_pairs(sequences, lag)
     convert = {"list": list, "tuple": tuple, "array": lambda s: np.array(s, dtype=int), "text": str}[kind]
     converted = [convert(sequence) for sequence in sequences]
+    if kind == "text" and looks_like_words(sequences):
+        with pytest.raises(InvalidArgumentError, match="list of strings"):
+            transition_counts(converted, lag)
+        return
     if not expected:
         with pytest.raises(InvalidArgumentError, match="no transition"):
             transition_counts(converted, lag)
@@ -207,20 +217,113 @@ def test_chain_from_sequences():
     assert MarkovChain.from_text("abracadabra").states == ("a", "b", "c", "d", "r")
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["home", "cart", "home"],
+        ("home", "cart", "home"),
+        [b"home", b"cart", b"home"],
+        ["home", "cart", "checkout"],  # 1.6 occurrences of a character
+        ["a", "ab", "ab"],
+    ],
+)
+def test_a_flat_list_of_words_is_refused(words):
+    with pytest.raises(
+        InvalidArgumentError, match=r"sequences is a list of strings.*pass \[words\]"
+    ) as caught:
+        MarkovChain.from_sequences(words)
+    assert "\n" not in str(caught.value)
+    assert MarkovChain.from_sequences([words], restart=0.1).n_states == len(set(words))
+    letters = [list(word) for word in words]
+    assert MarkovChain.from_sequences(letters, restart=0.1).n_states == len(set().union(*words))
+
+
+def test_a_single_string_is_a_sequence_of_characters():
+    assert MarkovChain.from_sequences(["abca"]).states == ("a", "b", "c")
+
+
+def test_tables_are_refused_with_the_right_call():
+    pandas = pytest.importorskip("pandas")
+    table = pandas.DataFrame({"session": [1, 1], "page": ["a", "b"]})
+    with pytest.raises(
+        InvalidArgumentError,
+        match=r"is a DataFrame.*MarkovChain.from_events\(table, session=..., time=..., state=...\)",
+    ):
+        MarkovChain.from_sequences(table)
+
+
 def test_symbol_without_successor_is_named_with_the_remedy():
     with pytest.raises(
         InvalidArgumentError,
-        match=r"'z' has no successor at lag=1, .*drop the final symbols, or pass restart=p",
+        match=r"'z' has no successor at lag=1, .*pass ends='join' .*, restrict='connected' .*, or restart=p",
     ):
         MarkovChain.from_sequences(["abaz"])
-    with pytest.raises(InvalidArgumentError, match="2 such states"):
-        MarkovChain.from_sequences(["abaz", "abay"], restrict="largest")
+    with pytest.raises(InvalidArgumentError, match="2 such states") as caught:
+        MarkovChain.from_sequences(["ababaz", "abababy"], lag=2)
+    assert "ends" not in str(caught.value)
+
+
+def test_symbols_without_successor_are_dropped():
+    chain = MarkovChain.from_sequences(["abaz", "abay"], restrict="connected")
+    assert chain.states == ("a", "b")
+    np.testing.assert_array_equal(chain.transition_matrix, [[0, 1], [1, 0]])
+    assert chain.applied == (
+        "restricted to the largest connected set, 2 of 4 states and 66.7 % of the counts; dropped 'y', 'z'",
+    )
+    with pytest.raises(
+        ReducibleChainError, match=r"no closed class: all states lead to dead ends \('y', 'z'\)"
+    ):
+        MarkovChain.from_sequences(["abaz", "abay"], restrict="closed")
+    with pytest.raises(ReducibleChainError, match=r"no state of the chain recurs.*restart=p"):
+        MarkovChain.from_sequences(["abz"], restrict="connected")
 
 
 def test_symbol_without_successor_restarts():
     chain = MarkovChain.from_sequences(["abz"], restart=0.25, initial="a")
     np.testing.assert_allclose(chain.transition_matrix, [[0.25, 0.75, 0], [0.25, 0, 0.75], [1, 0, 0]])
     assert chain.is_irreducible
-    assert "restarted at state" in chain.applied[0]
-    uniform = MarkovChain.from_sequences(["abz"], restart=0.25)
-    np.testing.assert_allclose(uniform.transition_matrix[2], 1 / 3)
+    assert chain.applied == ("restarted at state 'a' with probability 0.25; 1 dead end with probability 1",)
+
+
+def test_a_restart_leads_to_the_observed_first_symbols():
+    walks = ["abz", "bazab", "aab", "z", ""]
+    chain = MarkovChain.from_sequences(walks, restart=0.25)
+    np.testing.assert_allclose(chain.initial, [0.5, 0.25, 0.25])
+    plain = MarkovChain.from_sequences(walks)
+    np.testing.assert_allclose(plain.initial, chain.initial)
+    np.testing.assert_allclose(chain.transition_matrix, 0.75 * plain.transition_matrix + 0.25 * chain.initial)
+    masses = MarkovChain.from_sequences(walks, restart=0.25, initial={"z": 2, "a": 6})
+    np.testing.assert_allclose(masses.initial, [0.75, 0, 0.25])
+
+
+def test_first_symbols_without_a_transition_do_not_count():
+    assert MarkovChain.from_sequences(["abab", "x"]).initial.tolist() == [1.0, 0.0]
+    assert MarkovChain.from_sequences(["xaabaab", "yabbaa"], lag=2, restrict="connected").initial is None
+
+
+@given(many_sequences)
+def test_joined_sequences_are_one_tour_through_the_joint(sequences):
+    walks = [sequence for sequence in sequences if sequence]
+    if not walks:
+        with pytest.raises(InvalidArgumentError, match="no symbol"):
+            transition_counts(sequences, ends="join")
+        return
+    tour = ["|", *(symbol for walk in walks for symbol in (*walk, "|"))]
+    counts, states = transition_counts(sequences, ends="join")
+    assert states[-1] == "(start/end)"
+    assert as_counter(counts, (*states[:-1], "|")) == count_pairs([tour], 1)
+    chain = MarkovChain.from_sequences(sequences, ends="join")
+    assert chain.is_irreducible
+    assert chain.initial.tolist() == [0.0] * (len(states) - 1) + [1.0]
+
+
+def test_ends_are_joined_at_lag_one_only():
+    with pytest.raises(InvalidArgumentError, match="ends='join' does not go with lag=2"):
+        MarkovChain.from_sequences(["abab"], lag=2, ends="join")
+    with pytest.raises(InvalidArgumentError, match="ends='cut' is not known; choose 'join'"):
+        MarkovChain.from_sequences(["abab"], ends="cut")
+
+
+def test_a_symbol_may_have_the_name_of_the_joint():
+    chain = MarkovChain.from_sequences([["(start/end)", "a"]], ends="join")
+    assert chain.states == ("(start/end)", "a", "(start/end 2)")

@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from klump.chain.wording import Sentence, format_count
+from klump.chain.concentration import count_half_mass, is_concentrated
+from klump.chain.wording import Sentence, format_count, kind_of
 from klump.search.registry import METHODS, Method
 
 if TYPE_CHECKING:
     from klump.aggregation.aggregation import Aggregation
+    from klump.chain import MarkovChain
 
 # Kept share I(Y1;Y2) / I(X1;X2) below which an answer is called nearly trivial.
 _TRIVIAL_SHARE = 0.05
@@ -26,19 +28,24 @@ class Interrupted(Protocol):
 
 
 class Note(Sentence):
-    """A note; its kind is "applied", "reducible", "soft", "empty", "lumping", "trivial" or "interrupted"."""
+    """A note.
+
+    Its kind is "applied", "reducible", "concentrated", "soft", "empty", "lumping", "trivial" or "interrupted".
+    """
 
     __slots__ = ()
 
 
 def notes_on(answer: Aggregation) -> Iterator[Note]:
-    """Yield the notes on an answer: changes of the chain, properties of the map, kept share, interruption."""
+    """Yield the notes on an answer: chain, map, kept share, interruption."""
     chain, method = answer.original, METHODS.get(answer.method)
     for change in chain.applied:
         yield Note(change, "applied")
     if not chain.is_irreducible:
         text = "the chain is not irreducible: there are no stationary masses, hence no costs in bits"
         yield Note(text, "reducible")
+    elif is_concentrated(chain.stationary_distribution):
+        yield note_on_concentration(chain)
     if answer.map.labels is None:
         shared = int((np.diff(answer.map.weights.indptr) > 1).sum())
         yield Note(
@@ -58,6 +65,19 @@ def notes_on(answer: Aggregation) -> Iterator[Note]:
         )
     if answer.interrupted:
         yield Note(f"{format_interruption(answer)}: this is the best found so far", "interrupted")
+
+
+def note_on_concentration(chain: MarkovChain) -> Note:
+    """Note on how few states hold half of the mass, with the remedy unless it was applied."""
+    few = count_half_mass(chain.stationary_distribution)
+    verb = "holds" if few == 1 else "hold"
+    text = (
+        f"concentrated: {few} of {chain.n_states} states {verb} half of the stationary mass, so that the others hardly "
+        "matter for the costs"
+    )
+    if not any(kind_of(change) == "restarted" for change in chain.applied):
+        text += "; if the chain gets caught there, a restart spreads the mass: restart=0.01, --restart 0.01"
+    return Note(text, "concentrated")
 
 
 def format_interruption(answer: Interrupted) -> str:

@@ -2,28 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
-from functools import cached_property
+import copy
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from klump import information
 from klump.arguments import check_count
-from klump.chain import connectivity, rows, validation
+from klump.chain import validation
+from klump.chain.attributes import NO_ATTRIBUTES, Attributes, build_attributes
+from klump.chain.parts import Parts
+from klump.chain.quantities import ChainQuantities, read_only
+from klump.chain.restart import restart as add_restart
+from klump.chain.restriction import restrict as apply_restriction
 from klump.chain.validation import Matrix
-from klump.chain.wording import Change, format_count, kind_of
+from klump.chain.wording import Change, format_count
+from klump.choices import Restriction
 from klump.errors import InvalidArgumentError, Setting
-
-# Largest residual of detailed balance, sum |J - J^T|, of a reversible chain.
-_REVERSIBLE_TOLERANCE = 1e-10
 
 ChainLike = Any  # a MarkovChain, an array, a sparse matrix, or an object with a .transition_matrix
 
 
-class MarkovChain:
+class MarkovChain(ChainQuantities):
     """A finite, time-homogeneous Markov chain.
 
     Parameters
@@ -38,11 +40,19 @@ class MarkovChain:
     normalize
         Divide each row by its sum instead of insisting that it is 1.
     restrict
-        ``"largest"`` keeps only the largest closed class of a chain that is not irreducible.
+        Part of a chain that is not irreducible to keep: ``"connected"``, the largest strongly connected set, by counts
+        if ``normalize`` and by states otherwise, for chains from data (transitions out of it are dropped, and rows
+        divided by their sums); or ``"closed"``, the largest closed class. ``"largest"`` is the old name of that.
     restart
-        Return to ``initial`` with this probability at every step: makes absorbing chains irreducible.
+        Return to ``initial`` with this probability at every step: makes absorbing chains irreducible. Where that would
+        store many more transitions than the chain has, it goes through one more state, ``"(restart)"``.
     initial
-        Target of a restart: the name of a state, or a distribution; uniform if left out.
+        Distribution of the first state, and target of a restart: the name of a state, a dict ``{state: mass}``, or a
+        vector. If it is left out, a restart leads to every state with equal probability.
+    labels
+        Labels of states: per label the names of the states that have it, or a boolean mask.
+    rewards
+        Rewards by name: one number per state, or an n x n matrix with one per transition.
 
     Examples
     --------
@@ -53,13 +63,6 @@ class MarkovChain:
     MarkovChain(2 states, 4 transitions)
     """
 
-    transition_matrix: Matrix
-    """The row-stochastic matrix P, read-only: an array, or a ``csr_array``."""
-    original_index: NDArray[np.intp]
-    """Index that each state had in the matrix given (they differ after ``restrict``)."""
-    applied: tuple[str, ...]
-    """Descriptions of the changes (``restart``, ``restrict``, powers) to the given chain, in order."""
-
     def __init__(
         self,
         P: ChainLike,
@@ -67,80 +70,84 @@ class MarkovChain:
         *,
         stationary_distribution: Any = None,
         normalize: bool = False,
-        restrict: Literal["largest"] | None = None,
+        restrict: Restriction | None = None,
         restart: float | None = None,
         initial: Any = None,
+        labels: Mapping[str, Any] | None = None,
+        rewards: Mapping[str, Any] | None = None,
     ) -> None:
         given, found_states = _unwrap(P)
         # The matrix of a MarkovChain is validated already, and immutable.
         known = P if isinstance(P, MarkovChain) else None
-        matrix = given if known else validation.transition_matrix(given, normalize=normalize)
+        counted, matrix = known._counted if known else None, given
+        if known is None:
+            matrix, precision = validation.square_matrix(given)
+            counted = validation.row_sums(matrix) if normalize else None
+            mended = restart is not None or restrict is not None
+            matrix = validation.make_stochastic(matrix, precision, normalize=normalize, allow_empty=mended)
+        n = matrix.shape[0]
         states = found_states if states is None else states
-        names = None if states is None else validation.state_names(states, matrix.shape[0])
-        index = known.original_index if known else np.arange(matrix.shape[0])
-        applied = list(known.applied) if known else []
-        if initial is not None and restart is None:
-            raise InvalidArgumentError(
-                "says where a restart leads",
-                argument="initial",
-                remedy=("pass ", Setting("restart"), " with it"),
-            )
+        names = None if states is None else validation.state_names(states, n)
+        parts = Parts(
+            matrix,
+            names,
+            known.original_index if known else np.arange(n),
+            build_attributes(
+                known._attributes if known else NO_ATTRIBUTES,
+                range(n) if names is None else names,
+                labels=labels,
+                initial=initial,
+                rewards=rewards,
+            ),
+            counted,
+            known.applied if known else (),
+        )
         if restart is not None:
-            distribution = connectivity.initial_distribution(initial, names or range(matrix.shape[0]))
-            matrix = connectivity.add_restart(matrix, restart, distribution)
-            goal = f"{np.count_nonzero(distribution)} initial states"
-            if np.count_nonzero(distribution) == 1:
-                start = int(np.argmax(distribution))
-                goal = f"state {names[start] if names else start!r}"
-            applied.append(Change(f"restarted at {goal} with probability {restart:g}", "restarted"))
+            parts = add_restart(parts, restart)
         if restrict is not None:
-            if restrict != "largest":
-                raise InvalidArgumentError(
-                    "is not known",
-                    argument="restrict",
-                    value=restrict,
-                    remedy="the only choice is 'largest'",
-                )
-            kept = connectivity.communicating_classes(matrix).largest_closed()
-            if len(kept) < matrix.shape[0]:
-                what = f"restricted to the largest closed class, {len(kept)} of {matrix.shape[0]} states"
-                applied.append(Change(what, "restricted"))
-                matrix = connectivity.restrict_to_class(matrix, kept)
-                index = index[kept]
-                names = None if names is None else tuple(names[i] for i in kept.tolist())
-                if names is None:
-                    names = tuple(kept.tolist())
+            parts = apply_restriction(parts, restrict)
+        matrix = parts.matrix
         if stationary_distribution is not None:
             from klump.chain.supplied import check_stationary_distribution
 
-            self.__dict__["_supplied"] = _read_only(
+            self.__dict__["_supplied"] = read_only(
                 check_stationary_distribution(stationary_distribution, matrix)
             )
         elif known and matrix is given:
             facts = ("stationary_distribution", "_supplied", "classes")
             self.__dict__.update({name: known.__dict__[name] for name in facts if name in known.__dict__})
-        self.__dict__["transition_matrix"] = _read_only(matrix)
-        self.__dict__["original_index"] = _read_only(index)
-        self.__dict__["applied"] = tuple(applied)
-        self.__dict__["_names"] = names
+        self.__dict__["transition_matrix"] = read_only(matrix)
+        self.__dict__["original_index"] = read_only(parts.original_index)
+        self.__dict__["applied"] = parts.applied
+        self.__dict__["_names"] = parts.names
+        self.__dict__["_attributes"] = parts.attributes
+        self.__dict__["_counted"] = parts.counted
 
     @classmethod
     def _from_parts(
         cls,
         matrix: Matrix,
         stationary_distribution: NDArray[np.float64] | None,
-        names: tuple[Hashable, ...] | None,
+        names: Sequence[Hashable] | None,
         original_index: NDArray[np.intp],
         applied: tuple[str, ...],
+        attributes: Attributes = NO_ATTRIBUTES,
     ) -> MarkovChain:
         """Chain from validated parts, bit for bit; no checks."""
         chain = cls.__new__(cls)
-        chain.__dict__["transition_matrix"] = _read_only(matrix)
+        chain.__dict__["transition_matrix"] = read_only(matrix)
         if stationary_distribution is not None:
-            chain.__dict__["stationary_distribution"] = _read_only(stationary_distribution)
-        chain.__dict__["original_index"] = _read_only(original_index)
+            chain.__dict__["stationary_distribution"] = read_only(stationary_distribution)
+        chain.__dict__["original_index"] = read_only(original_index)
         chain.__dict__["applied"] = applied
         chain.__dict__["_names"] = names
+        chain.__dict__["_attributes"] = attributes
+        return chain
+
+    def _with_counts(self, counted: NDArray[np.float64]) -> MarkovChain:
+        """The same chain, with the number of observed transitions out of each state."""
+        chain = copy.copy(self)
+        chain.__dict__["_counted"] = counted
         return chain
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -152,120 +159,13 @@ class MarkovChain:
     def __setstate__(self, state: dict[str, Any]) -> None:
         for value in state.values():  # copies and pickles of read-only arrays are writeable
             if isinstance(value, np.ndarray) or sparse.issparse(value):
-                _read_only(value)
+                read_only(value)
         self.__dict__.update(state)
 
     def __repr__(self) -> str:
         changes = "".join(f", {change}" for change in self.applied)
         size = f"{format_count(self.n_states, 'state')}, {format_count(self.n_transitions, 'transition')}"
         return f"MarkovChain({size}{changes})"
-
-    # Quantities
-
-    @property
-    def n_states(self) -> int:
-        """Number of states."""
-        return int(self.transition_matrix.shape[0])
-
-    @cached_property
-    def n_transitions(self) -> int:
-        """Number of transitions with positive probability."""
-        if isinstance(self.transition_matrix, sparse.csr_array):
-            return int(self.transition_matrix.nnz)
-        return int(np.count_nonzero(self.transition_matrix))
-
-    @property
-    def is_sparse(self) -> bool:
-        """Whether the transition matrix is sparse (CSR)."""
-        return isinstance(self.transition_matrix, sparse.csr_array)
-
-    @cached_property
-    def states(self) -> tuple[Hashable, ...]:
-        """Names of the states."""
-        names: tuple[Hashable, ...] | None = self.__dict__["_names"]
-        return tuple(range(self.n_states)) if names is None else names
-
-    @cached_property
-    def has_names(self) -> bool:
-        """Whether the states have names other than ``0 .. n-1``."""
-        return self.__dict__["_names"] is not None
-
-    @cached_property
-    def classes(self) -> connectivity.Classes:
-        """The communicating classes."""
-        return connectivity.communicating_classes(self.transition_matrix)
-
-    @property
-    def is_irreducible(self) -> bool:
-        """Whether every state can reach every other."""
-        return self.classes.n_classes == 1
-
-    @cached_property
-    def stationary_distribution(self) -> NDArray[np.float64]:
-        """The distribution mu with mu P = mu.
-
-        Raises
-        ------
-        ReducibleChainError
-            If the chain is reducible: then mu is not unique, or is zero at transient states.
-        """
-        if not self.is_irreducible:
-            raise connectivity.reducible_error(
-                self.classes,
-                self.states,
-                restarted=any(kind_of(change) == "restarted" for change in self.applied),
-            )
-        if "_supplied" in self.__dict__:
-            supplied: NDArray[np.float64] = self.__dict__["_supplied"]
-            return supplied
-        from klump.chain.stationary import stationary_distribution
-
-        return _read_only(stationary_distribution(self.transition_matrix))
-
-    @property
-    def _known_stationary(self) -> NDArray[np.float64] | None:
-        """The stationary distribution if it was supplied or is cached, else None; never solves for it."""
-        known = self.__dict__
-        mu: NDArray[np.float64] | None = known.get("stationary_distribution", known.get("_supplied"))
-        return mu
-
-    @cached_property
-    def joint(self) -> Matrix:
-        """Joint distribution of two successive states, J = diag(mu) P.
-
-        If the chain is memory-mapped, J is memory-mapped to a temporary file in the same folder.
-        """
-        matrix, mu = self.transition_matrix, self.stationary_distribution
-        if isinstance(matrix, sparse.csr_array):
-            return _read_only(rows.scale_csr_rows(matrix, mu))
-        return _read_only(matrix * mu[:, None])
-
-    @cached_property
-    def entropy_rate(self) -> float:
-        """Entropy rate H(X2|X1), in bits per step."""
-        mu = self.stationary_distribution
-        blocks = rows.entries(self.transition_matrix)
-        return sum(information.conditional_entropy(p, mu[row]) for row, _, p in blocks)
-
-    @cached_property
-    def redundancy_rate(self) -> float:
-        """Redundancy rate I(X1;X2), in bits per step."""
-        matrix, mu = self.transition_matrix, self.stationary_distribution
-        # I(X1;X2) = sum_i mu_i D(P[i, :] || mu P)
-        sums, next_mu = validation.row_sums(matrix), mu @ matrix
-        blocks = rows.entries(matrix)
-        return sum(information.divergence(p / sums[row], next_mu[col], mu[row]) for row, col, p in blocks)
-
-    @cached_property
-    def is_reversible(self) -> bool:
-        """Whether detailed balance holds: sum |J - J^T| <= 1e-10 with J = diag(mu) P."""
-        matrix, mu = self.transition_matrix, self.stationary_distribution
-        if not isinstance(matrix, sparse.csr_array):
-            return float(np.abs(self.joint - self.joint.T).sum()) <= _REVERSIBLE_TOLERANCE
-        from klump.chain.kernels.flows import balance_residual
-
-        limit = _REVERSIBLE_TOLERANCE
-        return balance_residual(matrix.indptr, matrix.indices, matrix.data, mu, limit) <= limit
 
     def power(self, steps: int) -> MarkovChain:
         """Chain P^steps of every ``steps``-th state, with the same stationary distribution.
@@ -292,6 +192,7 @@ class MarkovChain:
             self.__dict__["_names"],
             self.original_index,
             (*self.applied, Change(f"every {steps} steps taken as one", "power")),
+            self._attributes,
         )
         if not chain.is_irreducible:
             raise InvalidArgumentError(
@@ -317,20 +218,30 @@ class MarkovChain:
         return cls(counts, states, normalize=True, **options)
 
     @classmethod
-    def from_sequences(cls, sequences: Any, lag: int = 1, **options: Any) -> MarkovChain:
+    def from_sequences(
+        cls, sequences: Any, lag: int = 1, *, ends: Literal["join"] | None = None, **options: Any
+    ) -> MarkovChain:
         """Maximum-likelihood chain of sequences of symbols: normalised counts of transitions at distance ``lag``.
 
-        A symbol without a successor is an error, unless ``restart`` is given: then it restarts with probability 1.
+        A symbol without a successor is an error, unless ``restrict`` drops it, or ``restart`` is given: then it
+        restarts with probability 1. A restart leads to the first symbols of the sequences, as often as they are
+        observed, unless ``initial`` is given. With ``ends="join"`` a state ``(start/end)`` is between the last symbol
+        of a sequence and the first of any other.
 
         >>> MarkovChain.from_sequences([["a", "b", "a", "a"], ["b", "a"]]).transition_matrix
         array([[0.5, 0.5], [1. , 0. ]])
+        >>> MarkovChain.from_sequences([["home", "cart"], ["home"]], ends="join").states
+        ('cart', 'home', '(start/end)')
         """
-        from klump.sources.dead_ends import fill_dead_ends
-        from klump.sources.sequences import transition_counts
+        from klump.sources.dead_ends import require_successors
+        from klump.sources.sequences import count_sequences
 
-        counts, states = transition_counts(sequences, lag)
-        words = {"problem": f"symbol {{}} has no successor at lag={lag}", "remedy": "drop the final symbols"}
-        counts = fill_dead_ends(counts, states, _restart_distribution(states, options), **words)
+        counts, states, initial = count_sequences(sequences, lag, ends)
+        if options.get("initial") is None:
+            options["initial"] = initial
+        join = (Setting("ends", "join"), " to return to the first symbols, ") if lag == 1 else ()
+        words = f"symbol {{}} has no successor at lag={lag}"
+        require_successors(counts, states, options, problem=words, remedy=("pass ", *join))
         return cls.from_counts(counts, states, **options)
 
     @classmethod
@@ -366,7 +277,7 @@ class MarkovChain:
                 "is not known", argument="walk", value=walk, remedy="choose 'similarity' or 'neighbors'"
             )
         weights = neighbor_graph(X, n_neighbors)
-        if options.get("restart") is None:  # random walk on symmetric weights: mu ~ degree
+        if options.get("restart") is options.get("restrict") is None:  # symmetric weights: mu ~ degree
             degrees = weights.sum(axis=1)
             options.setdefault("stationary_distribution", degrees / degrees.sum())
         return cls.from_counts(weights, **options)
@@ -375,14 +286,15 @@ class MarkovChain:
     def from_graph(cls, G: Any, weight: str | None = "weight", **options: Any) -> MarkovChain:
         """Random walk on a graph of networkx or igraph; node names are kept.
 
-        A node without an outgoing edge is an error, unless ``restart`` is given: then it restarts with probability 1.
+        A node without an outgoing edge is an error, unless ``restrict`` drops it, or ``restart`` is given: then it
+        restarts with probability 1.
         """
-        from klump.sources.dead_ends import fill_dead_ends
+        from klump.sources.dead_ends import require_successors
         from klump.sources.graphs import weighted_adjacency
 
         adjacency, nodes = weighted_adjacency(G, weight)
-        words = {"problem": "node {} has no outgoing edge", "remedy": "remove it, add a loop"}
-        adjacency = fill_dead_ends(adjacency, nodes, _restart_distribution(nodes, options), **words)
+        words = {"problem": "node {} has no outgoing edge", "remedy": "remove it, add a loop, or pass "}
+        require_successors(adjacency, nodes, options, **words)
         return cls.from_counts(adjacency, nodes, **options)
 
     @classmethod
@@ -413,13 +325,6 @@ def as_chain(given: ChainLike) -> MarkovChain:
     return given if isinstance(given, MarkovChain) else MarkovChain(given)
 
 
-def _restart_distribution(states: Sequence[Hashable], options: dict[str, Any]) -> NDArray[np.float64] | None:
-    """Distribution of the restart in ``options``, or None."""
-    if options.get("restart") is None:
-        return None
-    return connectivity.initial_distribution(options.get("initial"), states)
-
-
 def _unwrap(given: Any) -> tuple[Any, Sequence[Hashable] | None]:
     """Matrix, and the state names that come with it or None."""
     if isinstance(given, MarkovChain):
@@ -437,10 +342,3 @@ def _unwrap(given: Any) -> tuple[Any, Sequence[Hashable] | None]:
         )
         return given.to_numpy(), tuple(given.columns) if named else None
     return given, None
-
-
-def _read_only(matrix: Any) -> Any:
-    arrays = (matrix.data, matrix.indices, matrix.indptr) if sparse.issparse(matrix) else (matrix,)
-    for array in arrays:
-        array.flags.writeable = False
-    return matrix

@@ -11,10 +11,18 @@ from scipy import sparse
 
 from klump.chain.rows import Matrix as Matrix
 from klump.chain.rows import row_blocks
-from klump.errors import CountsError, InvalidChainError, Setting
+from klump.errors import CountsError, InvalidChainError, Setting, Symbol
 
 # Remedy for rows that do not sum to 1.
 NORMALIZE = ("pass ", Setting("normalize", True), " to divide each row by its sum")
+# Remedy for empty rows.
+_MEND_EMPTY = (
+    "give it a self-transition, or pass ",
+    Setting("restrict", "connected"),
+    " to drop dead ends, or ",
+    Setting("restart", Symbol("p")),
+    " to restart there",
+)
 # Largest |row sum - 1| that is taken for rounding of the input's precision and corrected silently, per precision.
 _TOLERANCE = {"double": 1e-8, "single": 1e-5}
 # Largest |row sum - 1| that is left as it is: float64 rounding of a sum of some thousand terms.
@@ -131,20 +139,24 @@ def _divide_rows(matrix: Matrix, divisor: NDArray[np.float64]) -> Matrix:
     return np.asarray(matrix / divisor[:, None])
 
 
-def normalize_rows(matrix: Matrix, what: str = "transition matrix", first_row: int = 0) -> Matrix:
-    """Divide every row by its sum; an all-zero row is an error that names it."""
+def normalize_rows(
+    matrix: Matrix, what: str = "transition matrix", first_row: int = 0, *, allow_empty: bool = False
+) -> Matrix:
+    """Divide every row by its sum; an all-zero row is an error that names it, unless ``allow_empty``."""
     # Scaling by powers of two is exact, and keeps row sums of tiny or huge weights from underflow and overflow.
     if isinstance(matrix, sparse.csr_array):
         largest = np.asarray(matrix.max(axis=1).todense()).ravel()
     else:
         largest = matrix.max(axis=1)
     empty = np.flatnonzero(largest == 0)
-    if empty.size:
+    if allow_empty:
+        largest[empty] = 1.0
+    elif empty.size:
         more = f" ({empty.size} such rows)" if empty.size > 1 else ""
         raise InvalidChainError(
             f"of the {what} is all zero{more}: a state needs a transition",
             row=first_row + int(empty[0]),
-            remedy="drop it, or give it a self-transition",
+            remedy=_MEND_EMPTY,
         )
     with np.errstate(over="ignore"):
         inverse = np.ldexp(1.0, -np.frexp(largest)[1])
@@ -155,7 +167,9 @@ def normalize_rows(matrix: Matrix, what: str = "transition matrix", first_row: i
             remedy="rescale it",
         )
     scaled = scale_rows(matrix, inverse)
-    normalized = _divide_rows(scaled, row_sums(scaled))
+    sums = row_sums(scaled)
+    sums[empty] = 1.0
+    normalized = _divide_rows(scaled, sums)
     if isinstance(normalized, sparse.csr_array):
         normalized.eliminate_zeros()  # weights that underflow relative to the largest of their row
     return normalized
@@ -164,7 +178,7 @@ def normalize_rows(matrix: Matrix, what: str = "transition matrix", first_row: i
 def transition_matrix(given: Any, *, normalize: bool = False) -> Matrix:
     """Validate a transition matrix and return a copy."""
     matrix, precision = square_matrix(given)
-    return _make_stochastic(matrix, precision, normalize=normalize)
+    return make_stochastic(matrix, precision, normalize=normalize)
 
 
 def transition_rows(
@@ -183,15 +197,22 @@ def transition_rows(
     _require_non_negative(rows, what, first_row)
     rows.eliminate_zeros()
     return sparse.csr_array(
-        _make_stochastic(rows, _precision(given), normalize=normalize, first_row=first_row)
+        make_stochastic(rows, _precision(given), normalize=normalize, first_row=first_row)
     )
 
 
-def _make_stochastic(matrix: Matrix, precision: str, *, normalize: bool, first_row: int = 0) -> Matrix:
-    """Divide rows by their sums if ``normalize``, or if they differ from 1 by rounding only; else raise."""
+def make_stochastic(
+    matrix: Matrix, precision: str, *, normalize: bool, first_row: int = 0, allow_empty: bool = False
+) -> Matrix:
+    """Divide rows by their sums if ``normalize``, or if they differ from 1 by rounding only; else raise.
+
+    Empty rows stay as they are if ``allow_empty``.
+    """
     if normalize:
-        return normalize_rows(matrix, first_row=first_row)
+        return normalize_rows(matrix, first_row=first_row, allow_empty=allow_empty)
     sums = row_sums(matrix)
+    if allow_empty:
+        sums[sums == 0.0] = 1.0
     error = np.abs(sums - 1.0)
     if not (error <= _TOLERANCE[precision]).all():
         raise _row_sum_error(matrix, sums, error > _TOLERANCE[precision], first_row)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Collection, Hashable
 from typing import Self
 
 
@@ -14,6 +14,19 @@ def format_state(state: Hashable) -> str:
     """
     text = str(state)
     return text if text.isprintable() and text and not any(map(str.isspace, text)) else repr(text)
+
+
+def free_name(name: str, taken: Collection[Hashable]) -> str:
+    """Name that no state has yet: the one wanted, or that with the first number that is free.
+
+    >>> free_name("(restart)", ("a", "b")), free_name("(restart)", ("(restart)", "(restart 2)"))
+    ('(restart)', '(restart 3)')
+    """
+    found, number = name, 2
+    while found in taken:
+        found = f"{name[:-1]} {number})"
+        number += 1
+    return found
 
 
 def format_count(number: int, thing: str, plural: str = "s") -> str:

@@ -39,6 +39,7 @@ def _properties(chain: MarkovChain) -> dict[str, Any]:
     """Compute the properties of a chain; None where they need a stationary distribution and there is none."""
     import numpy as np
 
+    from klump.chain.concentration import count_half_mass
     from klump.cli.records import name
 
     classes = chain.classes
@@ -52,7 +53,14 @@ def _properties(chain: MarkovChain) -> dict[str, Any]:
         "transient_states": int(sizes[~classes.closed].sum()),
     }
     if not chain.is_irreducible:
-        undefined = ("period", "reversible", "entropy_rate", "redundancy_rate", "stationary_range")
+        undefined = (
+            "period",
+            "reversible",
+            "entropy_rate",
+            "redundancy_rate",
+            "stationary_range",
+            "half_mass_states",
+        )
         return properties | dict.fromkeys(undefined)
     mu = chain.stationary_distribution
     lightest, heaviest = int(np.argmin(mu)), int(np.argmax(mu))
@@ -64,6 +72,7 @@ def _properties(chain: MarkovChain) -> dict[str, Any]:
         "stationary_range": [
             {"state": name(chain.states[i]), "probability": float(mu[i])} for i in (lightest, heaviest)
         ],
+        "half_mass_states": count_half_mass(mu),
     }
 
 
@@ -97,6 +106,7 @@ def _period(chain: MarkovChain) -> int:
 
 
 def _lines(source: ChainInput, chain: MarkovChain, properties: dict[str, Any]) -> list[str]:
+    from klump.chain.concentration import is_concentrated
     from klump.chain.wording import format_number, format_state
     from klump.cli import tables
 
@@ -123,13 +133,19 @@ def _lines(source: ChainInput, chain: MarkovChain, properties: dict[str, Any]) -
             f"to {high['probability']:.3g} ({format_state(high['state'])})",
         ),
     ]
-    return [tables.title(source.path), *chain.applied, *tables.facts(rows)]
+    notes = []
+    if is_concentrated(chain.stationary_distribution):
+        from klump.aggregation.notes import note_on_concentration
+
+        notes = tables.notes([note_on_concentration(chain)], width)
+    return [tables.title(source.path), *chain.applied, *tables.facts(rows), *notes]
 
 
 def _class_rows(chain: MarkovChain, width: int) -> list[tuple[str, str]]:
     """Describe the communicating classes of a chain that is not irreducible, and the remedies."""
     import numpy as np
 
+    from klump.chain.restriction import largest_connected
     from klump.chain.wording import format_count
 
     classes = chain.classes
@@ -146,9 +162,15 @@ def _class_rows(chain: MarkovChain, width: int) -> list[tuple[str, str]]:
         rows.append(("", f"and {format_count(len(closed) - _MAX_CLASSES, 'more closed class', 'es')}"))
     if len(transient):
         rows.append(("  transient", _format_members(chain, transient, width)))
-    largest = format_count(int(sizes[closed[0]]), "state")
-    rows.append(("remedies", f"--restrict largest           keep the largest closed class, {largest}"))
+    connected = largest_connected(chain.transition_matrix, classes, chain._counted)
+    for name, part, size in (
+        ("connected", "connected set", len(connected)),
+        ("closed", "closed class", sizes[closed[0]]),
+    ):
+        option = f"--restrict {name}"
+        rows.append(("", f"{option:27}  keep the largest {part}, {format_count(int(size), 'state')}"))
     rows.append(("", "--restart P --initial STATE  return to STATE with probability P at every step"))
+    rows[-3] = ("remedies", rows[-3][1])
     return rows
 
 

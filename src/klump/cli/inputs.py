@@ -8,8 +8,9 @@ import stat
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
+from klump.choices import Restriction
 from klump.errors import FileFormatError
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ class ChainInput:
 
     path: str
     normalize: bool
-    restrict: Literal["largest"] | None
+    restrict: Restriction | None
     restart: float | None
     initial: str | None
     with_digest: bool = True

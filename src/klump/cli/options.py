@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 
+from klump.choices import RESTRICTIONS
 from klump.cli.inputs import ChainInput
 from klump.errors import FileFormatError
 from klump.search.registry import DEFAULT_EFFORT, EFFORT_NAMES
@@ -21,19 +22,21 @@ _CHAIN = (
     click.option("--normalize", is_flag=True, help="Divide each row by its sum, for files of counts."),
     click.option(
         "--restrict",
-        type=click.Choice(["largest"]),
-        help="Keep only the largest closed class, for chains that are not irreducible.",
+        type=click.Choice(list(RESTRICTIONS)),
+        help="Part to keep of a chain that is not irreducible: "
+        + "; ".join(f"{name}, {what}" for name, what in RESTRICTIONS.items())
+        + ".",
     ),
     click.option(
         "--restart",
         metavar="P",
         type=click.FloatRange(0.0, 1.0, min_open=True),
-        help="Return to the initial state with probability P at every step, for absorbing chains.",
+        help="Return to the initial state with probability P at every step, and from dead ends with probability 1.",
     ),
     click.option(
         "--initial",
         metavar="STATE",
-        help="Initial state of --restart.  [default: every state with equal probability]",
+        help="Initial state of --restart.  [default: those of the file, else every state with equal probability]",
     ),
 )
 

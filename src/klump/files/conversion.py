@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 from klump.chain import MarkovChain
 from klump.chain.rows import row_blocks
+from klump.chain.validation import row_sums
+from klump.choices import Restriction
 from klump.errors import FileFormatError
 from klump.files import mapped, npz
 from klump.files.atomic import translate_write_errors
 from klump.files.gate import FETCH_AGAIN, guard_reading
 from klump.files.reading import build_chain, prefix_errors, read_chain
-from klump.files.registry import format_of
+from klump.files.registry import Contents, format_of
 from klump.files.writing import write_chain
 
 
@@ -26,7 +29,7 @@ def convert_chain(
     target: str | os.PathLike[str],
     *,
     normalize: bool = False,
-    restrict: Literal["largest"] | None = None,
+    restrict: Restriction | None = None,
     restart: float | None = None,
     initial: Any = None,
     mmap: bool = False,
@@ -35,7 +38,8 @@ def convert_chain(
     r"""Read a chain, write it to another file, and return it.
 
     Two kinds of source are converted to a mapped folder by row blocks and need not fit in memory: CSR matrices written
-    by ``scipy.sparse.save_npz(..., compressed=False)`` or klump, and mapped folders. All others are read to memory.
+    by ``scipy.sparse.save_npz(..., compressed=False)`` or klump, and mapped folders. All others are read to memory, and
+    so are matrices with empty rows.
 
     Parameters
     ----------
@@ -69,29 +73,48 @@ def convert_chain(
         write_chain(chain, target)
         return chain
     found = _map_archive(source)
+    mended = restrict is not None or restart is not None
+    if found is not None and mended and _has_empty_rows(found.matrix):
+        found = None
     if found is None:
         chain = read_chain(source, normalize=normalize, **options)
     with translate_write_errors(target), mapped.staging_folder(Path(target)) as folder, prefix_errors(source):
         if found is not None:
-            matrix, states = found
-            mapped.write_blocks(folder, _check_blocks(matrix), states=states, normalize=normalize)
-            chain = build_chain(mapped.read(folder, add_up=False), **options)
+            counted: list[NDArray[np.float64]] = []
+            blocks = _count_rows(_check_blocks(found.matrix), counted)
+            mapped.write_blocks(folder, blocks, states=found.states, normalize=normalize)
+            written: MarkovChain = mapped.read(folder, add_up=False).matrix
+            if normalize:
+                written = written._with_counts(np.concatenate(counted))
+            chain = build_chain(found._replace(matrix=written, states=None), **options)
         if stationary:
             _ = chain.stationary_distribution
-        if found is None or chain.applied:
+        if found is None or chain.applied or chain.labels or chain.rewards or chain.initial is not None:
             mapped.write(chain, folder)
         elif stationary:
             mapped.write_stationary(folder, chain.stationary_distribution)
     return chain
 
 
-def _map_archive(
-    source: str | os.PathLike[str],
-) -> tuple[sparse.csr_array, Sequence[Hashable] | None] | None:
-    """Memory-mapped CSR matrix of an ``.npz`` archive and its state names; None for all other sources."""
+def _map_archive(source: str | os.PathLike[str]) -> Contents | None:
+    """Memory-mapped CSR matrix of an ``.npz`` archive and what it says about the states; None for other sources."""
     path = Path(source)
     with guard_reading(path):
         return npz.map_matrix(path) if format_of(path) is npz else None
+
+
+def _has_empty_rows(matrix: sparse.csr_array) -> bool:
+    """Whether a state has no transition, so that its row cannot be written before the chain is mended."""
+    return any((np.asarray(abs(block).sum(axis=1)) == 0).any() for block in _check_blocks(matrix))
+
+
+def _count_rows(
+    blocks: Iterable[sparse.csr_array], counted: list[NDArray[np.float64]]
+) -> Iterator[sparse.csr_array]:
+    """Append the row sums of each block to a list."""
+    for block in blocks:
+        counted.append(row_sums(block))
+        yield block
 
 
 def _check_blocks(matrix: sparse.csr_array) -> Iterator[sparse.csr_array]:

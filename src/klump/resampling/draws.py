@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,7 @@ from scipy import sparse
 from klump.arguments import check_number
 from klump.chain import MarkovChain
 from klump.chain.validation import square_matrix
+from klump.choices import Restriction
 from klump.errors import InvalidArgumentError
 from klump.resampling.sequences import SequenceCounts
 
@@ -47,6 +48,10 @@ class Draws:
     """The prior that was added to each positive count."""
     by_piece: sparse.csr_array | None = None
     """Counts per piece of the data (row) and observed transition (column), if pieces are resampled."""
+    restart: float | None = None
+    """Probability of a restart per step; dead ends, which have no counts, restart with probability 1."""
+    initial: NDArray[np.float64] | None = None
+    """Distribution that restarts lead to."""
 
     def chain(self, number: int) -> MarkovChain:
         """Draw a chain; it depends only on the seed and the number."""
@@ -56,7 +61,8 @@ class Draws:
         )
         counts = self.counts
         drawn = sparse.csr_array((weights, counts.indices, counts.indptr), shape=counts.shape)
-        return MarkovChain(drawn if self.is_sparse else drawn.toarray(), normalize=True)
+        matrix = drawn if self.is_sparse else drawn.toarray()
+        return MarkovChain(matrix, normalize=True, restart=self.restart, initial=self.initial)
 
     def _draw_gamma(self, rng: np.random.Generator) -> NDArray[np.float64]:
         """Gamma variates, one per transition: Dirichlet distributed after normalisation of the rows."""
@@ -64,8 +70,9 @@ class Draws:
         # Gamma(a) = Gamma(a + 1) U^(1/a) with U uniform: its logarithm does not underflow for small a.
         logarithm = np.log(rng.standard_gamma(counts.data + 1.0))
         logarithm -= rng.standard_exponential(counts.nnz) / counts.data
-        largest = np.maximum.reduceat(logarithm, counts.indptr[:-1])
-        logarithm -= np.repeat(largest, np.diff(counts.indptr))
+        lengths = np.diff(counts.indptr)
+        largest = np.maximum.reduceat(logarithm, counts.indptr[:-1][lengths > 0])
+        logarithm -= np.repeat(largest, lengths[lengths > 0])
         return np.maximum(np.exp(logarithm), _MIN_RELATIVE_WEIGHT)
 
     def _draw_piece_weights(
@@ -80,13 +87,17 @@ def estimate_chain(
     counts: Any,
     states: Iterable[Hashable] | None,
     prior: Any,
-    restrict: Literal["largest"] | None,
+    restrict: Restriction | None,
     seed: int,
+    *,
+    restart: float | None = None,
+    initial: Any = None,
 ) -> tuple[MarkovChain, Draws]:
     """Estimate a chain from counts, which are validated, and return its posterior distribution, too."""
     by_piece = None
     if isinstance(counts, SequenceCounts):
         states, by_piece = counts.states if states is None else states, counts.by_piece
+        initial = counts.initial if initial is None else initial
     counts = getattr(counts, "count_matrix", counts)  # of a deeptime model
     if hasattr(counts, "transition_matrix"):
         raise InvalidArgumentError(
@@ -102,20 +113,29 @@ def estimate_chain(
     _check_scale_of_counts(observed)
     prior = check_number("prior", prior)
     observed.data += prior
-    chain = MarkovChain.from_counts(observed if is_sparse else observed.toarray(), states, restrict=restrict)
+    chain = MarkovChain.from_counts(
+        observed if is_sparse else observed.toarray(),
+        states,
+        restrict=restrict,
+        restart=restart,
+        initial=initial,
+    )
     _ = chain.stationary_distribution  # raises if the chain is reducible
-    if chain.n_states < observed.shape[0]:
-        observed, by_piece = _restrict_to_class(observed, by_piece, chain.original_index)
-    return chain, Draws(observed, is_sparse, seed, prior, by_piece)
+    kept = chain.original_index[chain.original_index >= 0]  # without the state (restart)
+    if len(kept) < observed.shape[0]:
+        observed, by_piece = _restrict_counts(observed, by_piece, kept)
+    initial = None if restart is None or chain.initial is None else chain.initial[: len(kept)]
+    return chain, Draws(observed, is_sparse, seed, prior, by_piece, restart, initial)
 
 
-def _restrict_to_class(
+def _restrict_counts(
     observed: sparse.csr_array, by_piece: sparse.csr_array | None, kept: NDArray[np.intp]
 ) -> tuple[sparse.csr_array, sparse.csr_array | None]:
-    """Restrict counts to a closed class; its rows have no counts outside of it."""
+    """Restrict counts to transitions between two of the states that are kept."""
     if by_piece is not None:
         inside = np.isin(np.arange(observed.shape[0]), kept)
-        by_piece = sparse.csr_array(by_piece[:, np.repeat(inside, np.diff(observed.indptr))])
+        source = np.repeat(np.arange(observed.shape[0]), np.diff(observed.indptr))
+        by_piece = sparse.csr_array(by_piece[:, inside[source] & inside[observed.indices]])
     return sparse.csr_array(observed[kept][:, kept]), by_piece
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, replace
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,7 @@ from klump.aggregation.options import Options
 from klump.aggregation.question import build_answer, run_method
 from klump.arguments import DEFAULT_SEED, Progress, check_beta, check_count, check_progress, check_seed
 from klump.chain import MarkovChain
+from klump.choices import Restriction
 from klump.errors import UNSET, InvalidArgumentError, Setting
 from klump.parallel import one_thread
 from klump.resampling.draws import Draws, estimate_chain
@@ -38,7 +39,9 @@ def posterior(
     n_samples: int = 1000,
     prior: float = 0.0,
     states: Iterable[Hashable] | None = None,
-    restrict: Literal["largest"] | None = None,
+    restrict: Restriction | None = None,
+    restart: float | None = None,
+    initial: Any = None,
     random_state: Any = DEFAULT_SEED,
     n_jobs: int | None = None,
     seed: Any = UNSET,
@@ -68,8 +71,12 @@ def posterior(
     states
         Names of the states.
     restrict
-        ``"largest"`` keeps only the largest closed class, if the counts are not irreducible; labels are then those
-        of its states.
+        Part to keep if the counts are not irreducible, as in :class:`klump.MarkovChain`: ``"connected"`` or
+        ``"closed"``. Labels are then those of its states.
+    restart, initial
+        Return to an initial distribution with a probability per step, as in :class:`klump.MarkovChain`: also from dead
+        ends, which have no counts. It may add a state, ``"(restart)"``. The initial distribution is not resampled; for
+        :class:`klump.SequenceCounts` it is that of the first symbols, if it is left out.
     random_state
         Seed. The same seed gives the same samples, whatever ``n_jobs`` and the joblib backend are.
     n_jobs
@@ -93,7 +100,7 @@ def posterior(
     True
     """
     seed = check_seed(random_state, seed)
-    chain, draws = estimate_chain(counts, states, prior, restrict, seed)
+    chain, draws = estimate_chain(counts, states, prior, restrict, seed, restart=restart, initial=initial)
     mapping = as_mapping(labels_or_mapping, chain.n_states)
     estimate = Aggregation(chain, mapping, check_beta(beta), random_state=seed)
     task = Options(random_state=seed, n_jobs=n_jobs).task(chain, mapping.n_groups, estimate.beta, "auto")
@@ -112,7 +119,9 @@ def bootstrap(
     n_init: int = 20,
     prior: float = 0.0,
     states: Iterable[Hashable] | None = None,
-    restrict: Literal["largest"] | None = None,
+    restrict: Restriction | None = None,
+    restart: float | None = None,
+    initial: Any = None,
     random_state: Any = DEFAULT_SEED,
     n_jobs: int | None = None,
     seed: Any = UNSET,
@@ -128,7 +137,7 @@ def bootstrap(
 
     Parameters
     ----------
-    counts, prior, states, restrict
+    counts, prior, states, restrict, restart, initial
         As in :func:`posterior`.
     n_states, beta, gamma
         As in :func:`klump.aggregate`.
@@ -170,7 +179,9 @@ def bootstrap(
         effort=effort,
         time_limit=time_limit,
     )
-    chain, draws = estimate_chain(counts, states, prior, restrict, options.random_state)
+    chain, draws = estimate_chain(
+        counts, states, prior, restrict, options.random_state, restart=restart, initial=initial
+    )
     task = options.task(chain, n_states, check_beta(beta), method)
     _check_n_samples(n_samples, task.n_groups)
     check_progress(progress)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import InitVar, dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 from klump.arguments import check_count
@@ -34,6 +35,8 @@ class SequenceCounts:
     block_length
         Resample blocks of this many successive transitions instead of sequences (block bootstrap): for few long
         sequences. It should exceed the correlation time of the process, and leave at least dozens of blocks.
+    ends
+        As in :meth:`klump.MarkovChain.from_sequences`.
 
     Examples
     --------
@@ -49,15 +52,18 @@ class SequenceCounts:
     sequences: InitVar[Any]
     lag: int = 1
     block_length: int | None = None
+    ends: Literal["join"] | None = None
     states: tuple[Hashable, ...] = field(init=False)
     """Names of the states."""
     count_matrix: Any = field(init=False)
     """Number of observations of each transition: an array up to 1000 states, sparse beyond."""
     by_piece: sparse.csr_array = field(init=False)
     """Counts per piece (row) and transition (column), in the order of a CSR matrix of the counts."""
+    initial: NDArray[np.float64] | None = field(init=False)
+    """Distribution of the first symbols, or the state between sequences; where a restart leads by default."""
 
     def __post_init__(self, sequences: Any) -> None:
-        observed = transitions(sequences, self.lag)
+        observed = transitions(sequences, self.lag, self.ends)
         length = None if self.block_length is None else check_count("block_length", self.block_length)
         block = np.zeros_like(observed.place) if length is None else observed.place // length
         n_blocks = int(block.max()) + 1
@@ -84,10 +90,12 @@ class SequenceCounts:
         counts = sparse.csr_array(
             (np.bincount(entry).astype(float), (entries // n, entries % n)), shape=(n, n)
         )
+        first = np.bincount(observed.first, minlength=len(observed.symbols))[used]
         values = {
             "states": tuple(observed.symbols[i] for i in used.tolist()),
             "count_matrix": counts.toarray() if n <= _MAX_DENSE_STATES else counts,
             "by_piece": by_piece,
+            "initial": first / first.sum() if first.any() else None,
         }
         for name, value in values.items():
             object.__setattr__(self, name, value)

@@ -1,29 +1,25 @@
-"""States without an outgoing transition in the data (dead ends): an error, or a restart."""
+"""States without an outgoing transition in the data (dead ends): an error, unless a remedy is asked for."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
-from klump.errors import InvalidArgumentError, Setting, Symbol
-
-# Upper bound on n_dead * n_initial, the transitions stored for restarts in a sparse matrix: 0.6 GB at 12 bytes each.
-_MAX_RESTART_TRANSITIONS = 50_000_000
+from klump.errors import InvalidArgumentError, Setting, Symbol, Text
 
 
-def fill_dead_ends(
+def require_successors(
     weights: Any,
     states: Sequence[Hashable],
-    restart_distribution: NDArray[np.float64] | None,
+    options: Mapping[str, Any],
     *,
     problem: str,
-    remedy: str,
-) -> Any:
-    """Replace all-zero rows by the restart distribution; without one they are an error that names a state.
+    remedy: Text,
+) -> None:
+    """Refuse all-zero rows with an error that names a state; with ``restart`` or ``restrict`` the chain mends them.
 
     Parameters
     ----------
@@ -31,56 +27,38 @@ def fill_dead_ends(
         Counts or weights of the transitions, dense or ``csr_array``.
     states
         Names of the states.
-    restart_distribution
-        Distribution over the states that a restart draws from; ``None`` if there are no restarts.
+    options
+        Options of the chain.
     problem
         Start of the error message, with ``{}`` for the state, e.g. ``"node {} has no outgoing edge"``.
     remedy
-        Remedy in the error message, besides a restart.
-
-    Returns
-    -------
-    ndarray or csr_array
-        The weights, of the same kind as given, with no all-zero row.
+        Start of the remedy in the error message, before a restriction and a restart, e.g. ``"remove it, or pass "``.
 
     Examples
     --------
-    >>> words = {"problem": "{} has no transition", "remedy": "drop it"}
-    >>> fill_dead_ends(np.array([[1, 2], [0, 0]]), "ab", np.array([0.5, 0.5]), **words)
-    array([[1. , 2. ], [0.5, 0.5]])
+    >>> words = {"problem": "{} has no transition", "remedy": "drop it, or pass "}
+    >>> require_successors(np.array([[1, 2], [0, 0]]), "ab", {"restart": 0.1}, **words)
+    >>> require_successors(np.array([[1, 2], [0, 0]]), "ab", {}, **words)
+    Traceback (most recent call last):
+    klump.errors.InvalidArgumentError: 'b' has no transition, so its transition probabilities are unknown; drop it, or
+    pass restrict='connected' to keep the largest connected set, or restart=p to restart there
     """
+    if options.get("restart") is not None or options.get("restrict") is not None:
+        return
     dead = np.flatnonzero(_row_sums(weights) == 0)
     if dead.size == 0:
-        return weights
-    if restart_distribution is None:
-        more = f" ({dead.size} such states)" if dead.size > 1 else ""
-        raise InvalidArgumentError(
-            f"{problem.format(repr(states[int(dead[0])]))}{more}, so its transition probabilities are unknown",
-            remedy=(
-                f"{remedy}, or pass ",
-                Setting("restart", Symbol("p")),
-                " to restart there from an initial distribution",
-            ),
-        )
-    if not sparse.issparse(weights):
-        filled = np.array(weights, dtype=np.float64)
-        filled[dead] = restart_distribution
-        return filled
-    support = np.flatnonzero(restart_distribution)
-    if dead.size * support.size > _MAX_RESTART_TRANSITIONS:
-        raise InvalidArgumentError(
-            f"restarting {dead.size} states without transitions at {support.size} initial states would store "
-            f"{dead.size * support.size} transitions",
-            remedy=("pass ", Setting("initial"), " with one state or a few"),
-        )
-    jumps = sparse.coo_array(
-        (
-            np.tile(restart_distribution[support], dead.size),
-            (np.repeat(dead, support.size), np.tile(support, dead.size)),
+        return
+    more = f" ({dead.size} such states)" if dead.size > 1 else ""
+    raise InvalidArgumentError(
+        f"{problem.format(repr(states[int(dead[0])]))}{more}, so its transition probabilities are unknown",
+        remedy=(
+            *(remedy if isinstance(remedy, tuple) else (remedy,)),
+            Setting("restrict", "connected"),
+            " to keep the largest connected set, or ",
+            Setting("restart", Symbol("p")),
+            " to restart there",
         ),
-        shape=weights.shape,
     )
-    return sparse.csr_array(weights + jumps)
 
 
 def _row_sums(weights: Any) -> NDArray[Any]:

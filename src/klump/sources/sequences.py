@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Set
 from typing import Any, NamedTuple
 
@@ -11,18 +12,26 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from klump.arguments import check_count
+from klump.choices import ENDS
 from klump.errors import InvalidArgumentError, Setting
+from klump.sources.symbols import encode
 
 # Most states of a dense count matrix: 8 MB, and dense chains are faster downstream.
 _MAX_DENSE_STATES = 1000
 
-# Sets of dtype kinds that np.concatenate joins without changing a symbol: never integers with floats or text.
-_LOSSLESS_KINDS = ({"b"}, {"i"}, {"u"}, {"f"}, {"U"}, {"S"})
+# Mean number of occurrences of a character below which strings are not read as sequences of characters.
+_MIN_RECURRENCE = 2
 
 _WRAP_HINT = "to pass one sequence, wrap it in a list"
 
 
-def transition_counts(sequences: Any, lag: int = 1) -> tuple[Any, tuple[Hashable, ...]]:
+# Name of the state between two sequences that are joined.
+JOINT = "(start/end)"
+
+
+def transition_counts(
+    sequences: Any, lag: int = 1, ends: str | None = None
+) -> tuple[Any, tuple[Hashable, ...]]:
     """Count the transitions at distance ``lag`` within each sequence, never from one to the next.
 
     Parameters
@@ -31,10 +40,13 @@ def transition_counts(sequences: Any, lag: int = 1) -> tuple[Any, tuple[Hashable
         A list (or other iterable) of sequences, each a list, tuple, string, 1-D array or other ordered
         iterable of hashable symbols; the rows of a 2-D array are sequences too. Taken as a single
         sequence: a string (of its characters), a 1-D array or column of a table (unless it holds lists or
-        arrays), and a list of plain values such as ``[0, 1, 0]``. A list of strings is always a
-        list of sequences of characters, so one sequence of words is ``[["sun", "rain", "sun"]]``.
+        arrays), and a list of plain values such as ``[0, 1, 0]``. A list of strings is a list of
+        sequences of characters, so one sequence of words is ``[["sun", "rain", "sun"]]``. A list of strings that looks
+        like one sequence of words is refused: if a string occurs twice, or characters occur less than twice on average.
     lag
         Distance of the counted pairs. They overlap: every position starts one (sliding window).
+    ends
+        ``"join"`` adds a state ``(start/end)`` before the first and after the last symbol of every sequence.
 
     Returns
     -------
@@ -53,9 +65,35 @@ def transition_counts(sequences: Any, lag: int = 1) -> tuple[Any, tuple[Hashable
     >>> counts
     array([[1, 1], [2, 0]])
     """
-    codes, symbols, lengths = _encode_sequences(sequences, lag)
+    return count_sequences(sequences, lag, ends)[:2]
+
+
+class CountedSequences(NamedTuple):
+    """Counts of transitions, and what else a chain needs to know about the sequences."""
+
+    counts: Any
+    """``counts[i, j]`` transitions from state ``i`` to state ``j``: an array up to 1000 states, sparse beyond."""
+    states: tuple[Hashable, ...]
+    initial: NDArray[np.float64] | None
+    """Distribution of the first symbols, or the state between sequences; None if no first symbol is a state."""
+
+
+def count_sequences(sequences: Any, lag: int = 1, ends: str | None = None) -> CountedSequences:
+    """Count transitions as :func:`transition_counts`, and first symbols.
+
+    >>> count_sequences(["abab", "ba", "ab"], 1).initial.round(3)
+    array([0.667, 0.333])
+    """
+    codes, symbols, lengths = _encode_sequences(sequences, lag, ends)
     source, target = _pairs(codes, lengths, int(lag))
-    return _tabulate(source, target, symbols)
+    counts, used = _tabulate(source, target, len(symbols))
+    first = np.bincount(_first_codes(codes, lengths), minlength=len(symbols))[used]
+    initial = first / first.sum() if first.any() else None
+    return CountedSequences(counts, tuple(symbols[i] for i in used.tolist()), initial)
+
+
+def _first_codes(codes: NDArray[np.intp], lengths: NDArray[np.int64]) -> NDArray[np.intp]:
+    return codes[(np.cumsum(lengths) - lengths)[lengths > 0]]
 
 
 class Transitions(NamedTuple):
@@ -71,28 +109,33 @@ class Transitions(NamedTuple):
     """Position of the source in its sequence."""
     symbols: tuple[Hashable, ...]
     """Names of the states; some may have no transition."""
+    first: NDArray[np.intp]
+    """Index of the first state of each sequence."""
 
 
-def transitions(sequences: Any, lag: int = 1) -> Transitions:
+def transitions(sequences: Any, lag: int = 1, ends: str | None = None) -> Transitions:
     """List the transitions that :func:`transition_counts` counts.
 
     >>> transitions([["a", "b", "a", "a"], ["b", "a"]]).sequence.tolist()
     [0, 0, 0, 1]
     """
-    codes, symbols, lengths = _encode_sequences(sequences, lag)
+    codes, symbols, lengths = _encode_sequences(sequences, lag, ends)
     source, target = _pairs(codes, lengths, int(lag))
     within = np.maximum(lengths - lag, 0)
     sequence = np.repeat(np.arange(within.size), within)
     place = np.arange(sequence.size) - np.repeat(np.cumsum(within) - within, within)
-    return Transitions(source, target, sequence, place, symbols)
+    return Transitions(source, target, sequence, place, symbols, _first_codes(codes, lengths))
 
 
 def _encode_sequences(
-    sequences: Any, lag: int
+    sequences: Any, lag: int, ends: str | None
 ) -> tuple[NDArray[np.intp], tuple[Hashable, ...], NDArray[np.int64]]:
     """Codes of the concatenated sequences, the symbols by code, and the lengths of the sequences."""
     lag = check_count("lag", lag, most=None)
+    _check_ends(ends, lag)
     parts = _split(sequences)
+    if ends == "join":
+        return _join(parts)
     lengths = np.array([len(part) for part in parts], dtype=np.int64)
     if lengths.size == 0 or lengths.max() <= lag:
         longest = int(lengths.max()) if lengths.size else 0
@@ -105,13 +148,58 @@ def _encode_sequences(
             argument="sequences",
             remedy=f"{'lower lag or ' if lag > 1 else ''}pass longer sequences ({_WRAP_HINT})",
         )
-    return *_encode(parts), lengths
+    return *encode(parts), lengths
+
+
+def _check_ends(ends: Any, lag: int) -> None:
+    if ends is None:
+        return
+    if not isinstance(ends, str) or ends not in ENDS:
+        raise InvalidArgumentError(
+            "is not known",
+            argument="ends",
+            value=ends,
+            remedy=f"choose {' or '.join(map(repr, ENDS))}, or leave it out",
+        )
+    if lag != 1:
+        raise InvalidArgumentError(
+            ("does not go with ", Setting("lag", lag), ": the state between sequences takes one step"),
+            argument="ends",
+            value=ends,
+            remedy=("leave it out, or pass ", Setting("lag", 1)),
+        )
+
+
+def _join(parts: list[Any]) -> tuple[NDArray[np.intp], tuple[Hashable, ...], NDArray[np.int64]]:
+    """Encode sequences with one more symbol, the last, before and after each of them; empty sequences are dropped."""
+    parts = [part for part in parts if len(part)]
+    if not parts:
+        raise InvalidArgumentError(
+            "hold no symbol", argument="sequences", remedy=f"pass longer sequences ({_WRAP_HINT})"
+        )
+    from klump.chain.wording import free_name
+
+    codes, symbols = encode(parts)
+    lengths = np.array([len(part) for part in parts], dtype=np.int64) + 2
+    ends = np.cumsum(lengths)
+    joined = np.full(int(ends[-1]), len(symbols), dtype=np.intp)
+    inside = np.ones(joined.size, dtype=bool)
+    inside[ends - 1] = inside[ends - lengths] = False
+    joined[inside] = codes
+    return joined, (*symbols, free_name(JOINT, symbols)), lengths
 
 
 def _split(sequences: Any) -> list[Any]:
     """List of sequences in the argument of the caller."""
     if isinstance(sequences, (str, bytes)):
         return [sequences]
+    if hasattr(sequences, "columns") and hasattr(sequences, "to_numpy"):
+        raise InvalidArgumentError(
+            f"is a {type(sequences).__name__}, whose rows are events rather than sequences",
+            argument="sequences",
+            remedy="pass it to MarkovChain.from_events(table, session=..., time=..., state=...), or its to_numpy() if "
+            "every row is a sequence",
+        )
     given = _to_sequence(sequences, "sequences", max_dimensions=2)
     if isinstance(given, np.ndarray):
         if given.ndim == 2:
@@ -129,7 +217,30 @@ def _split(sequences: Any) -> list[Any]:
             argument="sequences",
             remedy=_WRAP_HINT,
         )
+    _refuse_words(given)
     return [_to_sequence(part, f"sequences[{number}]") for number, part in enumerate(given)]
+
+
+def _refuse_words(given: Any) -> None:
+    """Refuse a flat list of words, which would be read as sequences of characters.
+
+    Strings are sequences of characters (``"aabba"``) only as long as that is plausible. If a string recurs, as the
+    states of one sequence do, or if the characters hardly recur, the strings are more likely to be the states.
+    """
+    if len(given) < 2 or not all(isinstance(part, (str, bytes)) for part in given):
+        return
+    words = [part for part in given if len(part) > 1]
+    n_symbols = len(set(itertools.chain.from_iterable(words)))
+    recurring = next((word for word, number in Counter(words).items() if number > 1), None)
+    if recurring is None and sum(map(len, words)) >= _MIN_RECURRENCE * n_symbols:
+        return
+    reason = "its characters hardly recur" if recurring is None else f"{recurring!r} occurs more than once"
+    raise InvalidArgumentError(
+        f"is a list of strings, each of which would be a sequence of characters, but {reason}",
+        argument="sequences",
+        remedy="pass [words] if the strings are the states of one sequence, and [list(word) for word in words] or "
+        "MarkovChain.from_text if the characters are the states",
+    )
 
 
 def _is_sequence(part: Any) -> bool:
@@ -162,101 +273,6 @@ def _to_sequence(given: Any, name: str, max_dimensions: int = 1) -> Any:
     return array
 
 
-def _encode(parts: list[Any]) -> tuple[NDArray[np.intp], tuple[Hashable, ...]]:
-    """Codes of the concatenated sequences, and the symbols by code."""
-    kinds = {part.dtype.kind if isinstance(part, np.ndarray) else "?" for part in parts}
-    if kinds in _LOSSLESS_KINDS:
-        return _encode_array(np.concatenate(parts))
-    lists = [_to_objects(part) for part in parts]
-    try:
-        symbols = list(dict.fromkeys(itertools.chain.from_iterable(lists)))
-    except TypeError as error:
-        raise _unhashable_error(lists) from error
-    for symbol in symbols:
-        if _is_missing(symbol):
-            raise _missing_error(symbol)
-    symbols = _sort_if_possible(symbols)
-    code = {symbol: number for number, symbol in enumerate(symbols)}
-    total = sum(len(part) for part in lists)
-    codes = np.fromiter(
-        map(code.__getitem__, itertools.chain.from_iterable(lists)), dtype=np.intp, count=total
-    )
-    return codes, tuple(map(_to_python, symbols))
-
-
-def _encode_array(values: NDArray[Any]) -> tuple[NDArray[np.intp], tuple[Hashable, ...]]:
-    if values.dtype.kind == "f" and np.isnan(values).any():
-        raise _missing_error(float("nan"))
-    if values.dtype.kind in "iu":
-        low, high = int(values.min()), int(values.max())
-        if high - low < max(2 * values.size, 1 << 16):
-            return _encode_narrow(values, low, high)
-    found, codes = np.unique(values, return_inverse=True)
-    return codes, tuple(found.tolist())
-
-
-def _encode_narrow(
-    values: NDArray[Any], low: int, high: int
-) -> tuple[NDArray[np.intp], tuple[Hashable, ...]]:
-    """Encode integers of a small range by a lookup table, without a sort."""
-    # high - low fits in intp; the subtraction is done in a dtype that holds both operands.
-    offset = (values - values.dtype.type(low)).astype(np.intp) if low >= 0 else values.astype(np.intp) - low
-    present = np.zeros(high - low + 1, dtype=bool)
-    present[offset] = True
-    found = np.flatnonzero(present)
-    rank = np.zeros(present.size, dtype=np.intp)
-    rank[found] = np.arange(found.size)
-    return rank[offset], tuple(low + value for value in found.tolist())
-
-
-def _to_objects(part: Any) -> Any:
-    if not isinstance(part, np.ndarray):
-        return part
-    # datetime64 and timedelta64 stay NumPy scalars: datetime.datetime has no nanoseconds.
-    return list(part) if part.dtype.kind in "mM" else part.tolist()
-
-
-def _to_python(symbol: Any) -> Any:
-    """Python scalar for a NumPy scalar: equal, with the same hash, and a shorter repr."""
-    return symbol.item() if isinstance(symbol, np.generic) and symbol.dtype.kind in "biufUS" else symbol
-
-
-def _sort_if_possible(symbols: list[Any]) -> list[Any]:
-    try:
-        return sorted(symbols)
-    except TypeError:
-        return symbols
-
-
-def _is_missing(symbol: Any) -> bool:
-    try:
-        return bool(symbol != symbol)
-    except TypeError:  # pandas.NA has no truth value
-        return True
-
-
-def _missing_error(symbol: Any) -> InvalidArgumentError:
-    return InvalidArgumentError(
-        f"hold the missing value {symbol!r}",
-        argument="sequences",
-        remedy="drop it, split the sequence there, or give it a name of its own",
-    )
-
-
-def _unhashable_error(parts: list[Any]) -> InvalidArgumentError:
-    for number, part in enumerate(parts):
-        for place, symbol in enumerate(part):
-            try:
-                hash(symbol)
-            except TypeError:
-                return InvalidArgumentError(
-                    f"hold the symbol {symbol!r}, at position {place} of sequence {number}, which is not hashable",
-                    argument="sequences",
-                    remedy="use tuples or strings as symbols",
-                )
-    raise AssertionError("every symbol is hashable")
-
-
 def _pairs(
     codes: NDArray[np.intp], lengths: NDArray[np.int64], lag: int
 ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
@@ -269,11 +285,8 @@ def _pairs(
     return source[same], target[same]
 
 
-def _tabulate(
-    source: NDArray[np.intp], target: NDArray[np.intp], symbols: tuple[Hashable, ...]
-) -> tuple[Any, tuple[Hashable, ...]]:
-    """Count matrix of the pairs, restricted to symbols that occur in one."""
-    n = len(symbols)
+def _tabulate(source: NDArray[np.intp], target: NDArray[np.intp], n: int) -> tuple[Any, NDArray[np.intp]]:
+    """Count matrix of the pairs, restricted to symbols that occur in one, and the codes of these symbols."""
     counts: Any
     if n <= _MAX_DENSE_STATES:
         counts = np.bincount(source * n + target, minlength=n * n).reshape(n, n)
@@ -283,10 +296,10 @@ def _tabulate(
     used = np.zeros(n, dtype=bool)
     used[source] = True
     used[target] = True
-    if used.all():
-        return counts, symbols
     kept = np.flatnonzero(used)
+    if kept.size == n:
+        return counts, kept
     counts = counts[kept][:, kept]
     if sparse.issparse(counts) and kept.size <= _MAX_DENSE_STATES:
         counts = counts.toarray()
-    return counts, tuple(symbols[i] for i in kept.tolist())
+    return counts, kept

@@ -1,0 +1,171 @@
+"""Quantities that follow from the transition matrix of a chain, computed when they are asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from functools import cached_property
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from klump import information
+from klump.chain import connectivity, rows, validation
+from klump.chain.attributes import NO_ATTRIBUTES, Attributes, Reward
+from klump.chain.validation import Matrix
+from klump.chain.wording import kind_of
+
+# Largest residual of detailed balance, sum |J - J^T|, of a reversible chain.
+_REVERSIBLE_TOLERANCE = 1e-10
+
+
+class ChainQuantities:
+    """The part of a :class:`klump.MarkovChain` that is derived: it needs the matrix, names and attributes."""
+
+    transition_matrix: Matrix
+    """The row-stochastic matrix P, read-only: an array, or a ``csr_array``."""
+    original_index: NDArray[np.intp]
+    """Index that each state had in the matrix given: another one after ``restrict``, -1 for the state ``(restart)``."""
+    applied: tuple[str, ...]
+    """Descriptions of the changes (``restart``, ``restrict``, powers) to the given chain, in order."""
+
+    @property
+    def n_states(self) -> int:
+        """Number of states."""
+        return int(self.transition_matrix.shape[0])
+
+    @cached_property
+    def n_transitions(self) -> int:
+        """Number of transitions with positive probability."""
+        if isinstance(self.transition_matrix, sparse.csr_array):
+            return int(self.transition_matrix.nnz)
+        return int(np.count_nonzero(self.transition_matrix))
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether the transition matrix is sparse (CSR)."""
+        return isinstance(self.transition_matrix, sparse.csr_array)
+
+    @cached_property
+    def states(self) -> tuple[Hashable, ...]:
+        """Names of the states."""
+        names: Sequence[Hashable] | None = self.__dict__["_names"]
+        return tuple(range(self.n_states) if names is None else names)
+
+    @cached_property
+    def has_names(self) -> bool:
+        """Whether the states have names other than ``0 .. n-1``."""
+        return self.__dict__["_names"] is not None
+
+    @property
+    def _attributes(self) -> Attributes:
+        attributes: Attributes = self.__dict__.get("_attributes", NO_ATTRIBUTES)  # older pickles have none
+        return attributes
+
+    @property
+    def _counted(self) -> NDArray[np.float64] | None:
+        """Number of observed transitions out of each state, if the chain was estimated from counts."""
+        return self.__dict__.get("_counted")
+
+    @property
+    def labels(self) -> Mapping[str, NDArray[np.intp]]:
+        """Sorted indices of the states that have each label."""
+        return MappingProxyType(self._attributes.labels)
+
+    @property
+    def initial(self) -> NDArray[np.float64] | None:
+        """Distribution of the first state; None if it is not known."""
+        return self._attributes.initial
+
+    @property
+    def rewards(self) -> Mapping[str, Reward]:
+        """Rewards by name, per single step: of states, an array, or of transitions, a ``csr_array``."""
+        return MappingProxyType(self._attributes.rewards)
+
+    @cached_property
+    def classes(self) -> connectivity.Classes:
+        """The communicating classes."""
+        return connectivity.communicating_classes(self.transition_matrix)
+
+    @property
+    def is_irreducible(self) -> bool:
+        """Whether every state can reach every other."""
+        return self.classes.n_classes == 1
+
+    @cached_property
+    def stationary_distribution(self) -> NDArray[np.float64]:
+        """The distribution mu with mu P = mu.
+
+        Raises
+        ------
+        ReducibleChainError
+            If the chain is reducible: then mu is not unique, or is zero at transient states.
+        """
+        if not self.is_irreducible:
+            raise connectivity.reducible_error(
+                self.classes,
+                self.states,
+                restarted=any(kind_of(change) == "restarted" for change in self.applied),
+                counted=self._counted is not None,
+            )
+        if "_supplied" in self.__dict__:
+            supplied: NDArray[np.float64] = self.__dict__["_supplied"]
+            return supplied
+        from klump.chain.stationary import stationary_distribution
+
+        return read_only(stationary_distribution(self.transition_matrix))
+
+    @property
+    def _known_stationary(self) -> NDArray[np.float64] | None:
+        """The stationary distribution if it was supplied or is cached, else None; never solves for it."""
+        known = self.__dict__
+        mu: NDArray[np.float64] | None = known.get("stationary_distribution", known.get("_supplied"))
+        return mu
+
+    @cached_property
+    def joint(self) -> Matrix:
+        """Joint distribution of two successive states, J = diag(mu) P.
+
+        If the chain is memory-mapped, J is memory-mapped to a temporary file in the same folder.
+        """
+        matrix, mu = self.transition_matrix, self.stationary_distribution
+        if isinstance(matrix, sparse.csr_array):
+            return read_only(rows.scale_csr_rows(matrix, mu))
+        return read_only(matrix * mu[:, None])
+
+    @cached_property
+    def entropy_rate(self) -> float:
+        """Entropy rate H(X2|X1), in bits per step."""
+        mu = self.stationary_distribution
+        blocks = rows.entries(self.transition_matrix)
+        return sum(information.conditional_entropy(p, mu[row]) for row, _, p in blocks)
+
+    @cached_property
+    def redundancy_rate(self) -> float:
+        """Redundancy rate I(X1;X2), in bits per step."""
+        matrix, mu = self.transition_matrix, self.stationary_distribution
+        # I(X1;X2) = sum_i mu_i D(P[i, :] || mu P)
+        sums, next_mu = validation.row_sums(matrix), mu @ matrix
+        blocks = rows.entries(matrix)
+        return sum(information.divergence(p / sums[row], next_mu[col], mu[row]) for row, col, p in blocks)
+
+    @cached_property
+    def is_reversible(self) -> bool:
+        """Whether detailed balance holds: sum |J - J^T| <= 1e-10 with J = diag(mu) P."""
+        matrix, mu = self.transition_matrix, self.stationary_distribution
+        if not isinstance(matrix, sparse.csr_array):
+            return float(np.abs(self.joint - self.joint.T).sum()) <= _REVERSIBLE_TOLERANCE
+        from klump.chain.kernels.flows import balance_residual
+
+        limit = _REVERSIBLE_TOLERANCE
+        return balance_residual(matrix.indptr, matrix.indices, matrix.data, mu, limit) <= limit
+
+
+def read_only(matrix: Any) -> Any:
+    """Set an array, or those of a sparse matrix, read-only."""
+    arrays = (matrix.data, matrix.indices, matrix.indptr) if sparse.issparse(matrix) else (matrix,)
+    for array in arrays:
+        array.flags.writeable = False
+    return matrix
