@@ -217,6 +217,11 @@ def test_chain_from_sequences():
     assert MarkovChain.from_text("abracadabra").states == ("a", "b", "c", "d", "r")
 
 
+def test_long_strings_that_recur_are_sequences_of_characters():
+    read = "ACGTTACGGATTACACGTTGCA"
+    assert MarkovChain.from_sequences([read, read, read[::-1]]).states == ("A", "C", "G", "T")
+
+
 @pytest.mark.parametrize(
     "words",
     [

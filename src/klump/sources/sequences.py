@@ -21,6 +21,8 @@ _MAX_DENSE_STATES = 1000
 
 # Mean number of occurrences of a character below which strings are not read as sequences of characters.
 _MIN_RECURRENCE = 2
+# Mean length of strings, in characters, above which they are no words: DNA reads may recur.
+_MAX_WORD = 20
 
 _WRAP_HINT = "to pass one sequence, wrap it in a list"
 
@@ -42,7 +44,8 @@ def transition_counts(
         sequence: a string (of its characters), a 1-D array or column of a table (unless it holds lists or
         arrays), and a list of plain values such as ``[0, 1, 0]``. A list of strings is a list of
         sequences of characters, so one sequence of words is ``[["sun", "rain", "sun"]]``. A list of strings that looks
-        like one sequence of words is refused: if a string occurs twice, or characters occur less than twice on average.
+        like one sequence of words is refused: at most 20 characters on average, and a string occurs twice or characters
+        occur less than twice on average.
     lag
         Distance of the counted pairs. They overlap: every position starts one (sliding window).
     ends
@@ -232,7 +235,10 @@ def _refuse_words(given: Any) -> None:
     words = [part for part in given if len(part) > 1]
     n_symbols = len(set(itertools.chain.from_iterable(words)))
     recurring = next((word for word, number in Counter(words).items() if number > 1), None)
-    if recurring is None and sum(map(len, words)) >= _MIN_RECURRENCE * n_symbols:
+    n_characters = sum(map(len, words))
+    if n_characters > _MAX_WORD * len(words):
+        return
+    if recurring is None and n_characters >= _MIN_RECURRENCE * n_symbols:
         return
     reason = "its characters hardly recur" if recurring is None else f"{recurring!r} occurs more than once"
     raise InvalidArgumentError(
