@@ -21,7 +21,6 @@ from klump.search.exhaustive import exhaustive, n_partitions
 from klump.search.kernels.tables import Problem
 from klump.search.method import EQUAL, Found, Search, Task, better, report_result, run_interruptible
 from klump.search.multilevel import multilevel
-from klump.search.objective import Objective
 from klump.search.perturbation import iterate_local_search
 from klump.search.sequential import sequential
 from klump.search.spectral import spectral, spectral_sign
@@ -46,7 +45,7 @@ _TINY = 12
 _TINY_STARTS = 60
 # Starts per population, at most.
 _STARTS = 12
-# Starts that must reach the best cost before the search stops, where 1 - 2 beta + gamma <= 0.
+# Starts of a population that must reach the best cost before the search stops, where 1 - 2 beta + gamma <= 0.
 _CONFIRMATIONS = 4
 # Children without tabu search per population; starts confirm a best cost that they do not improve.
 _PLAIN_CHILDREN = 24
@@ -160,7 +159,6 @@ class Plan:
     steps_per_child: int = 0
     stalled_children: int = 0  # successive children without improvement that end a population
     agreeing: int = 0  # populations that must reach the best cost before the search stops
-    confirmations: int = 0  # starts that must reach the best cost before the search stops
 
 
 def sweep_cost(task: Task) -> float:
@@ -195,10 +193,9 @@ def make_plan(task: Task) -> Plan:
         sweeps=sweeps,
         steps=steps,
         starts=_TINY_STARTS if tiny else int(np.clip(sweeps / 10, 6, _STARTS)),
-        steps_per_child=int(min(steps / _MIN_CHILDREN, _MAX_STEPS)),
+        steps_per_child=int(np.clip(steps / _MIN_CHILDREN, 1, _MAX_STEPS)),
         stalled_children=effort.stalled_children,
         agreeing=1 if tiny else effort.agreeing,
-        confirmations=_required_confirmations(task.objective),
     )
 
 
@@ -211,11 +208,6 @@ def _tabu_steps(task: Task, effort: Effort) -> float:
         _TABU_TERMS * n * k if weights.flow != 0.0 else 0
     )
     return effort.tabu_budget / logarithms
-
-
-def _required_confirmations(objective: Objective) -> int:
-    """``_CONFIRMATIONS`` at beta >= 1/2, up to twice as many below, where many starts share one poor local optimum."""
-    return _CONFIRMATIONS + round(_CONFIRMATIONS * min(1.0, max(0.0, objective.weights.into)))
 
 
 def portfolio(task: Task) -> Found:
@@ -335,7 +327,7 @@ class _PortfolioRun:
     def _evolve(self, context: StartContext, number: int) -> float:
         """Improve the population until its children stall; its lowest cost."""
         stalled, best = 0, self.population.cheapest(1)[0].cost
-        if self.plan.steps_per_child == 0:
+        if self.plan.steps == 0.0:
             return best
         for child in evolve(context, self.population, number, self.plan.steps_per_child):
             self._update([child])
@@ -370,7 +362,7 @@ class _PortfolioRun:
     def _is_confirmed(self, start_costs: list[float]) -> bool:
         """Whether enough starts reached the best cost; never for objectives that trap many starts in one optimum."""
         same = sum(cost <= self._best_cost() + EQUAL for cost in start_costs)
-        return same >= self.plan.confirmations and not self.task.objective.traps_poor_starts
+        return same >= _CONFIRMATIONS and not self.task.objective.traps_poor_starts
 
     def _is_optimal(self) -> bool:
         """Whether the incumbent costs nothing, up to rounding: no cost is negative."""
