@@ -204,10 +204,9 @@ def _tabu_steps(task: Task, effort: Effort) -> float:
     n, k, weights = task.chain.n_states, task.n_groups, task.objective.weights
     if k * k * n > _MAX_TABU_TERMS:
         return 0.0
-    logarithms = (2 * n * n if weights.into != 0.0 else 0) + (
-        _TABU_TERMS * n * k if weights.flow != 0.0 else 0
-    )
-    return effort.tabu_budget / logarithms
+    into = 0 if weights.into == 0.0 else 2 * n * n
+    between = 0 if weights.flow == 0.0 else _TABU_TERMS * n * k
+    return effort.tabu_budget / (into + between + n * k)
 
 
 def portfolio(task: Task) -> Found:
