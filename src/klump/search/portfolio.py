@@ -15,6 +15,7 @@ from klump.search.agglomerative import agglomerative, agglomerative_relaxed
 from klump.search.annealing import annealing
 from klump.search.descent import descend
 from klump.search.deterministic_annealing import deterministic_annealing
+from klump.search.effort import MAX_SWEEP, sweep_cost
 from klump.search.evolution import Population, evolve
 from klump.search.exhaustive import exhaustive, n_partitions
 from klump.search.kernels.tables import Problem
@@ -31,8 +32,6 @@ from klump.search.strategies import StartContext, run_start
 _KEY_COMPONENTS = 3
 _KEY_EMBEDDING = 4
 # Limits by size. All values are empirical: cost reached against time spent.
-# Logarithms per sweep above which multilevel search is the only method.
-_MAX_SWEEP = 40_000_000
 # Partitions up to which all are enumerated, in 0.1 s; 12 states in 3 groups have 86,526.
 _MAX_ENUMERATED = 100_000
 # States up to which that many partitions are enumerated; with more states there must be fewer, as each takes n^2 steps.
@@ -61,12 +60,6 @@ _MAX_MERGED_STATES = 1_200
 _MAX_ANNEALED_SIZE = 2_500_000
 # States below which the budget grows: sweeps take microseconds there, and local optima are as many.
 _SMALL = 200
-# Entries of A that are bounded in the time of one logarithm, on dense chains.
-_DENSE_BOUNDS = 8
-# Time per transition of a sparse chain that does not fit in the first-level cache, in logarithms: memory accesses.
-_SPARSE_TRANSITION = 25
-# The same per state.
-_SPARSE_VISIT = 60
 # Typical sweeps per start of annealing, for the decision whether the budget has room for all of them.
 _SWEEPS_PER_START = 15
 # Successive perturbations without improvement that end an iterated local search, at most.
@@ -130,7 +123,7 @@ EFFORTS = {
         stalled_rounds=40,
         component_states=300,
         merged_states=1_200,
-        restart_cost=_MAX_SWEEP,
+        restart_cost=MAX_SWEEP,
     ),
 }
 
@@ -145,20 +138,6 @@ class Plan:
     children: int  # per round
     stalled_rounds: int  # successive rounds without improvement that end the search
     confirmations: int  # starts that must reach the best cost before the search stops
-
-
-def sweep_cost(task: Task) -> float:
-    """Estimated time of a sweep, in logarithms."""
-    n, k = task.chain.n_states, task.n_groups
-    transitions = task.chain.n_transitions
-    weights = task.objective.weights
-    into = 0 if weights.into == 0.0 else transitions * k
-    between = 0 if weights.flow == 0.0 else 3 * n * min(k, max(1, transitions // n)) * k
-    if not task.chain.is_sparse:
-        return into // _DENSE_BOUNDS + between + transitions
-    if n <= _MULTILEVEL_STATES:
-        return into + between + transitions
-    return into + between + _SPARSE_TRANSITION * transitions + _SPARSE_VISIT * n
 
 
 def make_plan(task: Task) -> Plan:
@@ -197,7 +176,7 @@ def portfolio(task: Task) -> Found:
     n, k = task.chain.n_states, task.n_groups
     if k in (1, n):
         return _only_partition(task)
-    if sweep_cost(task) > _MAX_SWEEP:
+    if sweep_cost(task) > MAX_SWEEP:
         return multilevel(task)
     if _can_enumerate(n, k):
         return exhaustive(task)
