@@ -50,12 +50,13 @@ def test_extreme_numbers_of_groups(k):
         assert np.unique(answer.labels).size == k
 
 
+@pytest.mark.parametrize("beta", [0.5, 1.0])
 @pytest.mark.parametrize("k", [330, 399])
-def test_many_groups_are_found_by_merging(k):
+def test_many_groups_are_found_by_merging(k, beta):
     """Above 300 states, where groups are too small to split, "auto" includes greedy merging."""
     matrix = np.random.default_rng(2).dirichlet(np.full(400, 1.0), 400)
-    merged = klump.aggregate(matrix, k, beta=1.0, method="agglomerative")
-    assert klump.aggregate(matrix, k, beta=1.0).cost <= merged.cost + 1e-12
+    merged = klump.aggregate(matrix, k, beta=beta, method="agglomerative")
+    assert klump.aggregate(matrix, k, beta=beta).cost <= merged.cost + 1e-12
 
 
 @pytest.mark.parametrize("beta", [0.0, 0.5, 1.0])

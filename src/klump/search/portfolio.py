@@ -22,6 +22,7 @@ from klump.search.kernels.tables import Problem
 from klump.search.method import EQUAL, Found, Search, Task, better, report_result, run_interruptible
 from klump.search.multilevel import multilevel
 from klump.search.objective import Objective
+from klump.search.pairing import is_nearly_all_states, merge_pairs
 from klump.search.perturbation import iterate_local_search
 from klump.search.sequential import sequential
 from klump.search.spectral import spectral, spectral_sign
@@ -176,8 +177,8 @@ def portfolio(task: Task) -> Found:
     n, k = task.chain.n_states, task.n_groups
     if k in (1, n):
         return _only_partition(task)
-    if sweep_cost(task) > MAX_SWEEP:
-        return multilevel(task)
+    if sweep_cost(task) > MAX_SWEEP and not _merges_states(task):
+        return merge_pairs(task) if is_nearly_all_states(task) else multilevel(task)
     if _can_enumerate(n, k):
         return exhaustive(task)
     return search(task)
@@ -207,9 +208,10 @@ def component_methods(task: Task) -> tuple[Search, ...]:
     n, effort = task.chain.n_states, EFFORTS[task.effort]
     restarts = n <= effort.component_states or sweep_cost(task) <= effort.restart_cost
     can_anneal = task.n_init * _SWEEPS_PER_START * sweep_cost(task) <= effort.large_budget
-    merges = n <= effort.merged_states or (n <= _MAX_MERGED_STATES and _has_small_groups(task))
+    merges = n <= effort.merged_states or _merges_states(task)
     affordable = {
         multilevel: n > _MULTILEVEL_STATES and not (merges and 2 * task.n_groups > n),
+        merge_pairs: n > _MULTILEVEL_STATES and is_nearly_all_states(task),
         sequential: restarts,
         annealing: restarts or can_anneal or n <= _MULTILEVEL_STATES,
         spectral: restarts,
@@ -224,6 +226,11 @@ def component_methods(task: Task) -> tuple[Search, ...]:
 def _has_small_groups(task: Task) -> bool:
     """Whether there is a group for every four states, or more: too few to split or to perturb."""
     return 4 * task.n_groups + 4 > task.chain.n_states
+
+
+def _merges_states(task: Task) -> bool:
+    """Whether single states are merged because groups are small."""
+    return task.chain.n_states <= _MAX_MERGED_STATES and _has_small_groups(task)
 
 
 class _PortfolioRun:
