@@ -74,7 +74,9 @@ class Row:
 
     @property
     def methods(self) -> tuple[str, ...]:
-        """What is measured; where there are no planted groups, the multilevel search by itself too."""
+        """What is measured; on attachment graphs the multilevel search by itself too, where memory is short "auto"."""
+        if self.n_groups > degenerate.MAX_TABLE_GROUPS:
+            return ("auto",)
         others = [name for name in ("multilevel",) if self.kind == "attachment" and name in METHODS]
         return ("auto", "annealing", *others)
 

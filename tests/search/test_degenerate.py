@@ -50,9 +50,26 @@ def test_extreme_numbers_of_groups(k):
         assert np.unique(answer.labels).size == k
 
 
+@pytest.mark.parametrize("beta", [0.5, 1.0])
 @pytest.mark.parametrize("k", [330, 399])
-def test_many_groups_are_found_by_merging(k):
+def test_many_groups_are_found_by_merging(k, beta):
     """Above 300 states, where groups are too small to split, "auto" includes greedy merging."""
     matrix = np.random.default_rng(2).dirichlet(np.full(400, 1.0), 400)
-    merged = klump.aggregate(matrix, k, beta=1.0, method="agglomerative")
-    assert klump.aggregate(matrix, k, beta=1.0).cost <= merged.cost + 1e-12
+    merged = klump.aggregate(matrix, k, beta=beta, method="agglomerative")
+    assert klump.aggregate(matrix, k, beta=beta).cost <= merged.cost + 1e-12
+
+
+@pytest.mark.parametrize("beta", [0.0, 0.5, 1.0])
+def test_the_search_of_large_chains_without_structure_ends_early(beta, monkeypatch):
+    """Where a sweep is expensive, each local search has few of them, and cycles end when they gain little."""
+    visits, plain = [], kernels.sweep
+
+    def sweep(problem, table, work, weights, order, *others):
+        visits.append(order.size)
+        return plain(problem, table, work, weights, order, *others)
+
+    monkeypatch.setattr(kernels, "sweep", sweep)
+    chain = klump.MarkovChain(CHAINS["unstructured"](100_000))
+    answer = klump.aggregate(chain, 2, beta=beta)
+    assert np.unique(answer.labels).size == 2
+    assert sum(visits) < 60 * chain.n_states

@@ -8,7 +8,7 @@ import pytest
 from scipy import sparse
 
 import klump
-from klump.search.descent import random_labels
+from klump.search.descent import LocalSearch, random_labels
 from klump.search.kernels import descent
 from klump.search.method import Task
 from klump.search.multilevel import _MultilevelRun, multilevel
@@ -134,3 +134,18 @@ def test_below_one_half_few_large_groups_and_singletons_are_tried(n, k):
     found = multilevel(Task(chain, k, 0.3))
     assert found.cost < (1 - 1e-3) * klump.score(chain, planted).at(0.3)
     assert np.count_nonzero(np.bincount(found.labels) == 1) >= k // 2
+
+
+def test_sweeps_end_when_they_gain_little():
+    chain, _ = sparse_block_chain(2000, 6, kind="noisy", random_state=1)
+    labels = random_labels(2000, 6, np.random.default_rng(0), allow_empty=False)
+    traces = [
+        LocalSearch(make_problem(chain), labels, 6, Objective(0.5), np.arange(2000)).descend(
+            100, min_gain=min_gain
+        )
+        for min_gain in (0.0, 1e-3)
+    ]
+    full, short = (-np.diff(trace) for trace in traces)
+    assert len(short) < len(full)
+    assert np.allclose(short, full[: len(short)])
+    assert all(short[:-1] >= 1e-3) and short[-1] < 1e-3

@@ -91,7 +91,7 @@ class LocalSearch:
         allow_empty: bool = False,
         exchange: bool = False,
         queue: bool = False,
-        min_moves: float = 0.0,
+        min_gain: float = 0.0,
     ) -> list[float]:
         """Sweep until no state moves, at most ``max_sweeps`` times; the cost before and after each sweep.
 
@@ -104,8 +104,8 @@ class LocalSearch:
             Also exchange the members of groups of one.
         queue
             After the first sweep visit only states with a neighbour that moved, until none is left; then all again.
-        min_moves
-            Share of the states: a sweep with fewer moves is the last.
+        min_gain
+            Decrease of the cost, in bits: a sweep that gains less is the last.
         """
         n, trace, order, moves_since_build = self.order.size, [self.cost], self.order, 0
         visits_left = max_sweeps * n
@@ -122,7 +122,7 @@ class LocalSearch:
                 self.build()
                 moves_since_build = 0
             trace.append(self.cost)
-            if (moves == 0 and order.size == n) or moves < min_moves * n:
+            if (moves == 0 and order.size == n) or -change < min_gain:
                 break
             check_deadline()
             order = self._waiting() if queue and moves > 0 else self.order

@@ -23,6 +23,7 @@ from klump.search.descent import (
     random_labels,
     split_off_singletons,
 )
+from klump.search.effort import MAX_SWEEP, sweep_cost
 from klump.search.embedding import cluster_embedding, splitting_vector
 from klump.search.kernels.tables import DenseProblem, Problem, Table
 from klump.search.merging import Merging
@@ -47,14 +48,16 @@ _STALLED_SIZE = 50_000_000
 _LEAST_GROUPS = 25
 # Cycles at most, in multiples of the stalled cycles that end the search.
 _CYCLES_PER_STALLED = 4
-# States times groups up to which single states are split off one large group.
-_MAX_SPLIT_OFF_SIZE = 5_000_000
-# Relative decrease of the cost below which a cycle counts as stalled.
-_GAIN = 1e-5
-# Relative change of the cost by the first cycle up to which the first start counts as stable.
-_STABLE = 1e-4
-# Share of moving states below which sweeps stop.
-_FEW_MOVES = 0.002
+# Transitions times groups up to which single states are split off few large groups.
+_MAX_SPLIT_OFF_SIZE = 50_000_000
+# Relative decrease of the cost below which a cycle counts as stalled, times the stalled cycles that end the search;
+# also the relative change of the cost by the first cycle up to which the first start counts as stable.
+_GAIN = 2e-4
+# Relative decrease of the cost by a sweep below which sweeps stop.
+_SWEEP_GAIN = 1e-4
+# Logarithms of a local search under the target objective, and its sweeps at least.
+_TARGET_BUDGET = 500_000_000
+_MIN_TARGET_SWEEPS = 6
 # Groups up to which cycles are run: merging takes cubic time.
 _MAX_GROUPS = 3000
 # Parts per group when states are joined along flows, and bounds of their total: merging takes cubic time.
@@ -107,40 +110,41 @@ class _MultilevelRun:
         rng = self.task.rng(_KEY, 2)
         current, stalled = self._run_starts(rng)
         splits = cycle([self._split_by_links, self._split_by_vector])
-        max_cycles = _CYCLES_PER_STALLED * self.max_stalled
+        max_cycles, least_gain = _CYCLES_PER_STALLED * self.max_stalled, _GAIN / self.max_stalled
         while self._can_split() and stalled < self.max_stalled and self.cycles < max_cycles:
             before = current.cost
             current = self._update(better(current, self._split_and_merge(current, next(splits), rng)))
-            stalled = 0 if before - current.cost > _GAIN * before + EQUAL else stalled + 1
+            stalled = 0 if before - current.cost > least_gain * before + EQUAL else stalled + 1
         self._search_target(current.labels)
         weights = self.task.objective.weights
-        if weights.into < 0.0:
+        if weights.into < 0.0 and sweep_cost(self.task) <= MAX_SWEEP:
             self._search_target(self._random_start(self.k, rng))
-        elif weights.into > 0.0 and self.task.chain.n_states * self.k <= _MAX_SPLIT_OFF_SIZE:
+        elif weights.into > 0.0 and self.task.chain.n_transitions * self.k <= _MAX_SPLIT_OFF_SIZE:
             self._search_with_singletons(current.labels)
         self._report()
 
     def _search_target(self, labels: Labels) -> float:
         """Local search under the target objective; the cost reached."""
-        optimum = self._local_search(labels, self.task.objective, to_optimum=True)
+        affordable = _TARGET_BUDGET / sweep_cost(self.task)
+        optimum = self._local_search(labels, self.task.objective, max(_MIN_TARGET_SWEEPS, affordable))
         assert self.best is not None
         if optimum.cost <= self.best.cost + EQUAL:
             self.best = self._to_chain_order(optimum)
         return optimum.cost
 
     def _search_with_singletons(self, labels: Labels) -> None:
-        """Where 1 - 2 beta + gamma > 0: merge to m groups and split k - m single states off, m = 1, 2, ...
+        """Where 1 - 2 beta + gamma > 0: merge to m groups and split k - m single states off, m = 1, 2, 3, 4, 6, 9, ...
 
         Few large groups and many of one state are cheap there; the cost is nearly always unimodal in m.
         """
-        before = np.inf
-        for m in range(1, self.k):
+        before, m = np.inf, 1
+        while m < self.k:
             merged = self._merge(labels, m) if m > 1 else np.zeros_like(labels)
             start = split_off_singletons(self._problem, self.k, self.task.objective, merged)
             cost = self._search_target(start)
             if m > 2 and cost > before:
                 break
-            before = cost
+            before, m = cost, m + max(1, m // 2)
 
     def _run_starts(self, rng: np.random.Generator) -> tuple[Found, int]:
         """Best of the given labels, the embedding and, unless that is stable, two other starts; stalled cycles."""
@@ -149,7 +153,7 @@ class _MultilevelRun:
         best = reduce(better, [self._run_start(labels) for labels in initial])
         if self._can_split():
             other = self._split_and_merge(best, self._split_by_vector, rng)
-            self.is_stable = abs(other.cost - best.cost) <= _STABLE * best.cost + EQUAL
+            self.is_stable = abs(other.cost - best.cost) <= _GAIN * best.cost + EQUAL
             best = self._update(better(best, other))
             if self.is_stable:
                 return best, 1
@@ -224,25 +228,21 @@ class _MultilevelRun:
         return _merge(LocalSearch(self._problem, labels, self.k, MIDDLE, np.arange(0)).table, n_groups)
 
     def _local_search(
-        self, labels: Labels, objective: Objective = MIDDLE, *, to_optimum: bool = False
+        self, labels: Labels, objective: Objective = MIDDLE, sweeps_to_optimum: float | None = None
     ) -> Found:
-        table, trace = self._sweep(labels, self.k, objective, to_optimum=to_optimum)
+        sweeps = np.inf if sweeps_to_optimum is None else sweeps_to_optimum
+        min_gain = _SWEEP_GAIN if sweeps_to_optimum is None else 0.0
+        table, trace = self._sweep(labels, self.k, objective, sweeps=sweeps, min_gain=min_gain)
         return Found(table.labels.copy(), trace[-1], tuple(trace))
 
     def _sweep(
-        self,
-        labels: Labels,
-        k: int,
-        objective: Objective,
-        *,
-        sweeps: float = np.inf,
-        to_optimum: bool = False,
+        self, labels: Labels, k: int, objective: Objective, *, sweeps: float, min_gain: float = _SWEEP_GAIN
     ) -> tuple[Table, list[float]]:
-        """Sweep until few states move, or ``sweeps`` times; ``to_optimum`` until a full sweep moves no state."""
+        """Sweep until a sweep gains less than ``min_gain``, relative, or ``sweeps`` times."""
         search = LocalSearch(self._problem, labels, k, objective, np.arange(labels.size))
-        limit, min_moves = min(sweeps, self.task.max_sweeps), 0.0 if to_optimum else _FEW_MOVES
-        trace = search.descend(limit, queue=True, min_moves=min_moves)
         offset = self.task.offset(objective)
+        bits = min_gain * (search.cost + offset)
+        trace = search.descend(min(sweeps, self.task.max_sweeps), queue=True, min_gain=bits)
         return search.table, [cost + offset for cost in trace]
 
     def _update(self, found: Found) -> Found:

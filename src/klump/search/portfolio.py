@@ -16,11 +16,13 @@ from klump.search.agglomerative import agglomerative, agglomerative_relaxed
 from klump.search.annealing import annealing
 from klump.search.descent import descend
 from klump.search.deterministic_annealing import deterministic_annealing
+from klump.search.effort import MAX_SWEEP, sweep_cost
 from klump.search.evolution import Population, evolve
 from klump.search.exhaustive import exhaustive, n_partitions
 from klump.search.kernels.tables import Problem
 from klump.search.method import EQUAL, Found, Search, Task, better, report_result, run_interruptible
 from klump.search.multilevel import multilevel
+from klump.search.pairing import is_nearly_all_states, merge_pairs
 from klump.search.perturbation import iterate_local_search
 from klump.search.sequential import sequential
 from klump.search.spectral import spectral, spectral_sign
@@ -31,8 +33,6 @@ from klump.search.strategies import StartContext, run_start
 _KEY_COMPONENTS = 3
 _KEY_EMBEDDING = 4
 # Limits by size. All values are empirical: cost reached against time spent.
-# Logarithms per sweep above which multilevel search is the only method.
-_MAX_SWEEP = 40_000_000
 # Partitions up to which all are enumerated, in 0.1 s; 12 states in 3 groups have 86,526.
 _MAX_ENUMERATED = 100_000
 # States up to which that many partitions are enumerated; with more states there must be fewer, as each takes n^2 steps.
@@ -65,12 +65,6 @@ _MAX_MERGED_STATES = 1_200
 _MAX_ANNEALED_SIZE = 2_500_000
 # States below which the budget grows: sweeps take microseconds there, and local optima are as many.
 _SMALL = 200
-# Entries of A that are bounded in the time of one logarithm, on dense chains.
-_DENSE_BOUNDS = 8
-# Time per transition of a sparse chain that does not fit in the first-level cache, in logarithms: memory accesses.
-_SPARSE_TRANSITION = 25
-# The same per state.
-_SPARSE_VISIT = 60
 # Typical sweeps per start of annealing, for the decision whether the budget has room for all of them.
 _SWEEPS_PER_START = 15
 # Successive perturbations without improvement that end an iterated local search, at most.
@@ -144,7 +138,7 @@ EFFORTS = {
         agreeing=20,
         component_states=300,
         merged_states=1_200,
-        restart_cost=_MAX_SWEEP,
+        restart_cost=MAX_SWEEP,
     ),
 }
 
@@ -159,20 +153,6 @@ class Plan:
     steps_per_child: int = 0
     stalled_children: int = 0  # successive children without improvement that end a population
     agreeing: int = 0  # populations that must reach the best cost before the search stops
-
-
-def sweep_cost(task: Task) -> float:
-    """Estimated time of a sweep, in logarithms."""
-    n, k = task.chain.n_states, task.n_groups
-    transitions = task.chain.n_transitions
-    weights = task.objective.weights
-    into = 0 if weights.into == 0.0 else transitions * k
-    between = 0 if weights.flow == 0.0 else 3 * n * min(k, max(1, transitions // n)) * k
-    if not task.chain.is_sparse:
-        return into // _DENSE_BOUNDS + between + transitions
-    if n <= _MULTILEVEL_STATES:
-        return into + between + transitions
-    return into + between + _SPARSE_TRANSITION * transitions + _SPARSE_VISIT * n
 
 
 def make_plan(task: Task) -> Plan:
@@ -214,8 +194,8 @@ def portfolio(task: Task) -> Found:
     n, k = task.chain.n_states, task.n_groups
     if k in (1, n):
         return _only_partition(task)
-    if sweep_cost(task) > _MAX_SWEEP:
-        return multilevel(task)
+    if sweep_cost(task) > MAX_SWEEP and not _merges_states(task):
+        return merge_pairs(task) if is_nearly_all_states(task) else multilevel(task)
     if _can_enumerate(n, k):
         return exhaustive(task)
     return search(task)
@@ -245,9 +225,10 @@ def component_methods(task: Task) -> tuple[Search, ...]:
     n, effort = task.chain.n_states, EFFORTS[task.effort]
     restarts = n <= effort.component_states or sweep_cost(task) <= effort.restart_cost
     can_anneal = task.n_init * _SWEEPS_PER_START * sweep_cost(task) <= effort.large_budget
-    merges = n <= effort.merged_states or (n <= _MAX_MERGED_STATES and _has_small_groups(task))
+    merges = n <= effort.merged_states or _merges_states(task)
     affordable = {
         multilevel: n > _MULTILEVEL_STATES and not (merges and 2 * task.n_groups > n),
+        merge_pairs: n > _MULTILEVEL_STATES and is_nearly_all_states(task),
         sequential: restarts,
         annealing: restarts or can_anneal or n <= _MULTILEVEL_STATES,
         spectral: restarts,
@@ -262,6 +243,11 @@ def component_methods(task: Task) -> tuple[Search, ...]:
 def _has_small_groups(task: Task) -> bool:
     """Whether there is a group for every four states, or more: too few to split or to perturb."""
     return 4 * task.n_groups + 4 > task.chain.n_states
+
+
+def _merges_states(task: Task) -> bool:
+    """Whether single states are merged because groups are small."""
+    return task.chain.n_states <= _MAX_MERGED_STATES and _has_small_groups(task)
 
 
 class _PortfolioRun:
