@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import numpy as np
 from scipy import sparse
@@ -17,7 +17,7 @@ from klump.files import mapped, npz
 from klump.files.atomic import translate_write_errors
 from klump.files.gate import FETCH_AGAIN, guard_reading
 from klump.files.reading import build_chain, prefix_errors, read_chain
-from klump.files.registry import Contents, format_of
+from klump.files.registry import Contents, format_of, format_to_read
 from klump.files.writing import write_chain
 
 
@@ -29,6 +29,8 @@ def convert_chain(
     restrict: Literal["largest"] | None = None,
     restart: float | None = None,
     initial: Any = None,
+    format: str | None = None,
+    ctmc: bool = False,
     mmap: bool = False,
     stationary: bool = False,
 ) -> MarkovChain:
@@ -43,7 +45,7 @@ def convert_chain(
         A file as for :func:`klump.read_chain`.
     target
         A file as for :func:`klump.write_chain`; an existing file is replaced.
-    normalize, restrict, restart, initial
+    normalize, restrict, restart, initial, format, ctmc
         As for :func:`klump.read_chain`.
     mmap
         Write a mapped folder, whatever its name.
@@ -60,17 +62,18 @@ def convert_chain(
     ['chain.json', 'data.npy', 'indices.npy', 'indptr.npy', 'stationary.npy']
     """
     options: dict[str, Any] = {"restrict": restrict, "restart": restart, "initial": initial}
+    reading: dict[str, Any] = {**options, "normalize": normalize, "format": format, "ctmc": ctmc}
     with prefix_errors(target):
-        to_folder = mmap or format_of(Path(target)) is mapped
+        to_folder = mmap or format_of(Path(target)) is cast(Any, mapped)
         if to_folder:
             mapped.require_replaceable(Path(target))
     if not to_folder:
-        chain = read_chain(source, normalize=normalize, **options)
+        chain = read_chain(source, **reading)
         write_chain(chain, target)
         return chain
-    found = _map_archive(source)
+    found = None if ctmc else _map_archive(source, format)
     if found is None:
-        chain = read_chain(source, normalize=normalize, **options)
+        chain = read_chain(source, **reading)
     with translate_write_errors(target), mapped.staging_folder(Path(target)) as folder, prefix_errors(source):
         if found is not None:
             blocks = _check_blocks(found.matrix)
@@ -86,11 +89,11 @@ def convert_chain(
     return chain
 
 
-def _map_archive(source: str | os.PathLike[str]) -> Contents | None:
+def _map_archive(source: str | os.PathLike[str], format: str | None) -> Contents | None:
     """Memory-mapped CSR matrix of an ``.npz`` archive and what it says about the states; None for other sources."""
     path = Path(source)
     with guard_reading(path):
-        return npz.map_matrix(path) if format_of(path) is npz else None
+        return npz.map_matrix(path) if format_to_read(path, format) is cast(Any, npz) else None
 
 
 def _check_blocks(matrix: sparse.csr_array) -> Iterator[sparse.csr_array]:
