@@ -38,7 +38,18 @@ ALLOWED_BACK = {
     ("clustering", "plots"),
     ("comparison", "plots"),
 }
-HEAVY = {"dask", "distributed", "numba", "sklearn", "matplotlib", "rich", "joblib", "pandas", "networkx"}
+HEAVY = {
+    "dask",
+    "distributed",
+    "numba",
+    "sklearn",
+    "matplotlib",
+    "rich",
+    "joblib",
+    "pandas",
+    "networkx",
+    "pyarrow",
+}
 
 
 def modules() -> list[Path]:

@@ -12,8 +12,9 @@ line for each suffix to ``MODULES`` in ``src/klump/files/registry.py``::
 
 ``klump.read_chain``, ``klump.write_chain`` and every command then know the suffix, and
 ``tests/files/test_round_trip.py`` runs for it. Add an entry to ``tests/fuzzing/formats.py``, so that ``make fuzz``
-tries mutants of such files. Name the suffix in the docstrings of ``read_chain`` and ``write_chain`` and in the help of
-the command line.
+tries mutants of such files. Name the suffix in the docstrings of ``read_chain`` and ``write_chain``, in the help of
+the command line and in docs/file_formats.md. A format whose first bytes tell it gets a line in
+``src/klump/files/recognition.py`` too.
 """
 
 from __future__ import annotations
@@ -30,6 +31,8 @@ from klump.files.registry import Contents
 if TYPE_CHECKING:
     from klump.chain import MarkovChain
 
+# What the format can hold besides the transitions: of "names", "labels", "initial" and "rewards".
+KEEPS = ("names",)
 _LINE = re.compile(r"(\S+) -> (\S+) (\S+)")
 
 

@@ -1,6 +1,8 @@
 """Partitions from files of every kind."""
 
+import gzip
 import json
+import lzma
 
 import numpy as np
 import pytest
@@ -30,6 +32,24 @@ CHAIN = klump.MarkovChain(np.full((4, 4), 0.25), ["a", " ", ",", "d"])
 def test_text(tmp_path, name, content, labels):
     (tmp_path / name).write_text(content)
     assert read_labels(str(tmp_path / name), CHAIN) == labels
+
+
+@pytest.mark.parametrize("compress", [gzip.compress, lzma.compress])
+@pytest.mark.parametrize(
+    ("name", "content", "labels"),
+    [
+        ("labels.txt", "0\n1\n1\n0\n", [0, 1, 1, 0]),
+        ("labels.json", "[2, 0, 1, 0]", [2, 0, 1, 0]),
+        ("labels.csv", 'state,group\n",",1\nd,0\na,1\n ,0\n', [1, 0, 1, 0]),
+        ("labels.csv", "state;group\n,;1\nd;0\na;1\n ;0\n", [1, 0, 1, 0]),
+        ("labels.tsv", "state\tgroup\n,\t1\nd\t0\na\t1\n \t0\n", [1, 0, 1, 0]),
+        ("labels.csv", 'state group\n, 1\nd 0\na  1\n" " 0\n', [1, 0, 1, 0]),
+    ],
+)
+def test_compressed_text_and_delimiters(tmp_path, name, content, labels, compress):
+    suffix = ".gz" if compress is gzip.compress else ".xz"
+    (tmp_path / f"{name}{suffix}").write_bytes(compress(content.encode()))
+    assert read_labels(str(tmp_path / f"{name}{suffix}"), CHAIN) == labels
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import pytest
 
 import klump
 from klump.errors import FileFormatError
-from klump.files.atomic import check_writable, replacing, write_text
+from klump.files.atomic import check_writable, replacing, replacing_all, write_text
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such files")
 P = np.array([[0.5, 0.4, 0.1], [0.4, 0.5, 0.1], [0.1, 0.1, 0.8]])
@@ -154,3 +154,41 @@ def test_the_disk_is_full_at_the_end(tmp_path, monkeypatch):
     with pytest.raises(FileFormatError, match=r"a.txt: cannot be written: No space left on device"):
         write_text(tmp_path / "a.txt", "new")
     assert ((tmp_path / "a.txt").read_text(), names(tmp_path)) == ("old", ["a.txt"])
+
+
+def test_several_files_are_replaced_together(tmp_path):
+    a, b, old = (tmp_path / f"{name}.txt" for name in ("a", "b", "old"))
+    a.write_text("old a")
+    old.write_text("stale")
+    with pytest.raises(ZeroDivisionError), replacing_all([a, b], [old]) as (first, second):
+        first.write_text("new a")
+        second.write_text("new b")
+        raise ZeroDivisionError
+    assert (names(tmp_path), a.read_text()) == (["a.txt", "old.txt"], "old a")
+    with replacing_all([a, b], [a, old]) as (first, second):
+        first.write_text("new a")
+        second.write_text("new b")
+        assert a.read_text() == "old a"
+    assert (names(tmp_path), a.read_text(), b.read_text()) == (["a.txt", "b.txt"], "new a", "new b")
+
+
+@pytest.mark.parametrize("links", [True, False])
+@pytest.mark.parametrize("failing", [1, 2, 3])
+def test_a_rename_that_fails_undoes_the_others(tmp_path, monkeypatch, failing, links):
+    files = [tmp_path / f"{name}.txt" for name in "abc"]
+    for file in files[:2]:
+        file.write_text("old")
+    rename, count = os.replace, iter(range(1, 99))
+
+    def replace(source, target):
+        if next(count) == failing:
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+        rename(source, target)
+
+    monkeypatch.setattr(os, "replace", replace)
+    if not links:
+        monkeypatch.setattr(os, "link", lambda *_: (_ for _ in ()).throw(OSError(errno.EPERM, "no links")))
+    with pytest.raises(FileFormatError, match="Input/output error"), replacing_all(files) as parts:
+        for part in parts:
+            part.write_text("new")
+    assert (names(tmp_path), files[0].read_text(), files[1].read_text()) == (["a.txt", "b.txt"], "old", "old")

@@ -30,14 +30,18 @@ def chain_from(tmp_path, text, name="model.csv", **options):
         ("a,b\na,0.5,0.5\nb,0.25,0.75\n", ("a", "b")),
         ("state,0,1\n0,0.5,0.5\n1,0.25,0.75\n", (0, 1)),
         (",4,2\n4,0.5,0.5\n2,0.25,0.75\n", (4, 2)),
-        ("from,to\n0.5,0.5\n0.25,0.75\n", None),
+        ("0.5;0.5\n0.25;0.75\n", (0, 1)),
+        ("a;b\n0.5;0.5\n0.25;0.75\n", ("a", "b")),
+        ("a\tb,\n0.5\t0.5\n0.25\t0.75\n", None),
+        (" 0.5  0.5 \n0.25 0.75\n", (0, 1)),
+        ('"a b" c\n0.5 0.5\n0.25    0.75\n', ("a b", "c")),
         (' ,"\n"\n0.5,0.5\n0.25,0.75\n', (" ", "\n")),
         ("1,a\n0.5,0.5\n0.25,0.75\n", ("1", "a")),
     ],
 )
 def test_matrix(tmp_path, text, states):
-    if states is None:
-        with pytest.raises(FileFormatError, match="line 1: the header has no column of weights"):
+    if states is None:  # a comma in the first record comes before a tab
+        with pytest.raises(FileFormatError, match=r"line 2, column 1: '0\.5\\t0\.5' is not a number"):
             chain_from(tmp_path, text)
         return
     chain = chain_from(tmp_path, text)
@@ -63,6 +67,26 @@ def test_transitions(tmp_path, header):
     assert chain.is_sparse
     assert chain.states == ("b", "a")
     assert np.array_equal(chain.transition_matrix.toarray(), [[0.75, 0.25], [0.5, 0.5]])
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t", " ", "   "])
+@pytest.mark.parametrize("header", ["from to weight", "source target count", "weight source target"])
+@pytest.mark.parametrize("name", ["model.csv", "model.tsv", "model.txt"])
+def test_delimiters_are_detected(tmp_path, delimiter, header, name):
+    rows = [("b", "a", "0.25"), ("b", "b", "0.75"), ("a", "b", "0.5"), ("a", "a", "0.5")]
+    if header.startswith("weight"):
+        rows = [(weight, *ends) for *ends, weight in rows]
+    text = "".join(delimiter.join(row) + "\n" for row in (header.split(), *rows))
+    chain = chain_from(tmp_path, text, name)
+    assert chain.states == ("b", "a")
+    assert np.array_equal(chain.transition_matrix.toarray(), [[0.75, 0.25], [0.5, 0.5]])
+
+
+def test_transitions_without_weights_count_one_each(tmp_path):
+    chain = chain_from(tmp_path, "source,target\na,b\nb,a\nb,b\nb,a\nb,a\n", normalize=True)
+    assert np.array_equal(chain.transition_matrix.toarray(), [[0, 1], [0.75, 0.25]])
+    with pytest.raises(FileFormatError, match="line 5: the transition from 'b' to 'a' was already given"):
+        chain_from(tmp_path, "from,to\na,b\nb,a\nb,b\nb,a\n")
 
 
 def test_columns_in_another_order(tmp_path):
@@ -98,7 +122,8 @@ def test_duplicate_transitions_are_summed_only_with_normalize(tmp_path):
     [
         ("", "the file is empty"),
         ("# only a comment\n", "the file is empty"),
-        ("a;b\n1;0\n", "line 1: there is only one field; separate fields by ','"),
+        ("a;b\n1,0\n", "line 2, column 1: '1,0' is not a number"),
+        ("from;to;probability\na;b;0,5\n", "line 2, column probability: '0,5' is not a number"),
         ("0.5,0.5\n0.25\n", "line 2 has 1 fields instead of 2"),
         (
             "# x\n0.5,0.5\n# y\n0.25,0.75\n",
@@ -162,10 +187,11 @@ def test_dead_end_with_normalize(tmp_path):
 def test_binary_and_truncated(tmp_path):
     np.savez(tmp_path / "model.npz", P=P)
     (tmp_path / "model.csv").write_bytes((tmp_path / "model.npz").read_bytes())
+    assert np.array_equal(klump.read_chain(tmp_path / "model.csv").transition_matrix, P)
     with pytest.raises(
         FileFormatError, match=r"model.csv: not UTF-8 text \(it seems to be a zip or .npz archive\)"
     ):
-        klump.read_chain(tmp_path / "model.csv")
+        klump.read_chain(tmp_path / "model.csv", format="csv")
     (tmp_path / "model.csv").write_bytes("ä,b\n1,0\n0,1".encode("latin-1"))
     with pytest.raises(FileFormatError, match=r"model.csv: not UTF-8 text; "):
         klump.read_chain(tmp_path / "model.csv")
@@ -174,5 +200,4 @@ def test_binary_and_truncated(tmp_path):
     with pytest.raises(FileFormatError, match=r"model.csv.gz: the file is truncated: "):
         klump.read_chain(tmp_path / "model.csv.gz")
     (tmp_path / "model.csv.gz").write_text("1")
-    with pytest.raises(FileFormatError, match=r"model.csv.gz: cannot be read: Not a gzipped file"):
-        klump.read_chain(tmp_path / "model.csv.gz")
+    assert klump.read_chain(tmp_path / "model.csv.gz").n_states == 1

@@ -60,7 +60,7 @@ def test_pickled_objects_are_refused(tmp_path, key):
 def test_mislabelled(tmp_path, content, message):
     (tmp_path / "model.npz").write_bytes(content)
     with pytest.raises(FileFormatError, match=f"model.npz: {message}"):
-        klump.read_chain(tmp_path / "model.npz")
+        klump.read_chain(tmp_path / "model.npz", format="npz")
 
 
 @pytest.mark.parametrize("share", [0.1, 0.5, 0.95])

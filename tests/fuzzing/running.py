@@ -162,6 +162,9 @@ def _run(format: FuzzedFormat, files: Files, root: Path) -> tuple[str, str, int]
     shutil.rmtree(folder)
     log.unlink(missing_ok=True)
     verdict, detail = _judge(status, output, peak)
+    outside = {path.name for path in root.iterdir()} - {"output"}
+    if outside:
+        return "leftover", f"outside of the folder: {', '.join(sorted(outside))}", peak
     if verdict == "refused" and left:
         return "leftover", ", ".join(sorted(left)), peak
     if verdict == "accepted" and any(Path(name).parts[0] not in format.outputs for name in left):

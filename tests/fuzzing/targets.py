@@ -39,6 +39,17 @@ def check_chain(chain: klump.MarkovChain) -> None:
     assert np.abs(dense.sum(axis=1) - 1).max() < 1e-9, "rows do not sum to 1"
 
 
+def check_attributes(chain: klump.MarkovChain) -> None:
+    """Labels are of states, the initial distribution is one, rewards are finite."""
+    for members in chain.labels.values():
+        assert ((members >= 0) & (members < chain.n_states)).all(), "a label is of no state"
+    if chain.initial is not None:
+        assert abs(chain.initial.sum() - 1) < 1e-9, "initial is no distribution"
+    for reward in chain.rewards.values():
+        assert reward.shape[0] == chain.n_states, "a reward is of another shape"
+        assert np.isfinite(reward.data if sparse.issparse(reward) else reward).all(), "a reward is not finite"
+
+
 def info(name: str, *options: str) -> Target:
     """``klump info``, with --json on files of even length."""
 
@@ -47,7 +58,9 @@ def info(name: str, *options: str) -> Target:
         json_too = ["--json"] if path.is_file() and path.stat().st_size % 2 == 0 else []
         status = run_command("info", str(path), *options, *json_too)
         if status == 0:
-            check_chain(klump.read_chain(path, normalize="--normalize" in options))
+            chain = klump.read_chain(path, normalize="--normalize" in options, ctmc="--ctmc" in options)
+            check_chain(chain)
+            check_attributes(chain)
         return status
 
     return run
@@ -59,6 +72,9 @@ def convert(name: str, output: str) -> Target:
         if status == 0:
             written, source = klump.read_chain(folder / output), klump.read_chain(folder / name)
             check_chain(written)
+            assert {name: states.tolist() for name, states in written.labels.items()} == {
+                name: states.tolist() for name, states in source.labels.items()
+            }, "labels differ"
             assert np.array_equal(
                 *(sparse.csr_array(c.transition_matrix).toarray() for c in (written, source))
             )

@@ -18,9 +18,11 @@ __all__ = ["main"]
 def main() -> None:
     """Coarse-grain Markov chains, and report the information lost in bits, with guarantees.
 
-    Commands read a chain from a file: .npz (array or SciPy sparse matrix), .npy, .mtx, .csv or .tsv (matrix, or
-    transitions under the header from,to,weight), .mapped (memory-mapped folder, for chains larger than memory; see
-    convert). Results are saved, then printed on standard output; progress and messages go to standard error. Exit
-    status: 0 success, 1 bad data or no space, 2 wrong usage, 130 interrupted by Ctrl-C, 143 by SIGTERM (both with the
-    best result so far, if there is one), 141 if the reader of standard output has closed the pipe.
+    Commands read a chain from a file, or from standard input if FILE is a hyphen: .npz (array or SciPy sparse matrix),
+    .npy, .mtx, .csv or .tsv (matrix, or transitions under the header from,to,weight), .parquet, .graphml, .tra (PRISM
+    or Storm, with .sta, .lab, .srew and .trew beside it), .drn, .umb, .mapped (memory-mapped folder, for chains larger
+    than memory; see convert). Files may be compressed by gzip or xz. Results are saved, then printed on standard
+    output; progress and messages go to standard error. Exit status: 0 success, 1 bad data or no space, 2 wrong usage,
+    130 interrupted by Ctrl-C, 143 by SIGTERM (both with the best result so far, if there is one), 141 if the reader of
+    standard output has closed the pipe.
     """

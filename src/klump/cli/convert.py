@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from klump.cli.commands import ChainCommand
-from klump.cli.inputs import ChainInput, file_record
+from klump.cli.inputs import ChainInput, file_record, parts_of
 from klump.cli.options import chain_options, printing_options
 from klump.errors import FileFormatError
 
@@ -27,29 +27,26 @@ def command(
 ) -> None:
     """Write the chain in FILE to OUT; the suffix of OUT selects the format.
 
+    State names, labels, initial states and rewards are kept where the format can hold them; a message says what is
+    lost. A .tra, for PRISM, or .storm.tra, for Storm, gets .sta, .lab, .srew and .trew files beside it.
+
     A mapped folder (OUT.mapped, or --mmap) is memory-mapped by all other commands, so that its chain may exceed memory.
     The conversion of an uncompressed sparse .npz file or of a mapped folder to a mapped folder works in blocks of rows.
     """
     to_folder = _check_output(output, mmap=mmap, stationary=stationary)
     from klump.cli import progress, records, tables
     from klump.cli.results import print_document, print_lines
+    from klump.files import losses
     from klump.files.conversion import convert_chain
 
     replaced = Path(output).exists()
-    # Hashed before OUT is written, as OUT may be FILE.
-    if as_json and Path(source.path).exists():
-        source.file.update(file_record(source.path))
-    with progress.announce_compilation(progress.SearchProgress(quiet=quiet)):
-        chain = convert_chain(
-            source.path,
-            output,
-            normalize=source.normalize,
-            restrict=source.restrict,
-            restart=source.restart,
-            initial=source.initial,
-            mmap=mmap,
-            stationary=stationary,
-        )
+    with source.open() as path:
+        # Hashed before OUT is written, as OUT may be FILE.
+        if as_json and Path(path).exists():
+            source.file.update({**file_record(path), "path": source.path})
+        with progress.announce_compilation(progress.SearchProgress(quiet=quiet)):
+            chain = convert_chain(path, output, **source.options, mmap=mmap, stationary=stationary)
+    lost = [] if to_folder else losses(chain, output)
     if as_json:
         document = records.document(
             "conversion",
@@ -57,12 +54,21 @@ def command(
             chain,
             output={**file_record(output), "mapped": to_folder, "replaced": replaced},
             stationary=stationary,
+            lost=lost,
         )
         print_document(document)
     else:
         print_lines(tables.heading(source.path, chain))
     if not quiet:
-        click.echo(f"klump: {'replaced' if replaced else 'saved'} {output}", err=True)
+        click.echo(f"klump: {'replaced' if replaced else 'saved'} {output}{_siblings(output)}", err=True)
+        if lost:
+            click.echo(f"klump: {output} cannot hold, and lacks: {', '.join(lost)}", err=True)
+
+
+def _siblings(output: str) -> str:
+    """Sibling files of a .tra, for a message."""
+    names = [str(part.name) for part in parts_of(Path(output))[1:]] if Path(output).is_file() else []
+    return f", with {', '.join(names)}" if names else ""
 
 
 def _check_output(output: str, *, mmap: bool, stationary: bool) -> bool:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 import os
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+# Name of standard input.
+STANDARD_INPUT = "-"
 # Block size for hashing, in bytes.
 _BLOCK = 2**20
 # Attempts to read a file that changes meanwhile.
@@ -33,6 +36,8 @@ class ChainInput:
     restrict: Restriction | None
     restart: float | None
     initial: str | None
+    format: str | None = None
+    ctmc: bool = False
     with_digest: bool = True
     """Whether the digest of the file is wanted, which takes a second per gigabyte."""
     file: dict[str, str | None] = field(default_factory=dict, compare=False)
@@ -42,21 +47,36 @@ class ChainInput:
         """Read the chain, and record the digest of what was read."""
         from klump.files import read_chain
 
-        def read() -> MarkovChain:
-            return read_chain(
-                self.path,
-                normalize=self.normalize,
-                restrict=self.restrict,
-                restart=self.restart,
-                initial=self.initial,
-            )
-
-        if not self.with_digest:
-            self.file.update(path=self.path, sha256=None)
-            return read()
-        chain, record = read_recorded(self.path, read)
-        self.file.update(record)
+        with self.open() as path:
+            if not self.with_digest:
+                self.file.update(path=self.path, sha256=None)
+                return read_chain(path, **self.options)
+            chain, record = read_recorded(path, lambda: read_chain(path, **self.options))
+        self.file.update({**record, "path": self.path})
         return chain
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """Options of :func:`klump.read_chain`."""
+        return {
+            "normalize": self.normalize,
+            "restrict": self.restrict,
+            "restart": self.restart,
+            "initial": self.initial,
+            "format": self.format,
+            "ctmc": self.ctmc,
+        }
+
+    @contextmanager
+    def open(self) -> Iterator[str]:
+        """File to read: standard input, for ``-``, is copied to a temporary one, which is removed afterwards."""
+        if self.path != STANDARD_INPUT:
+            yield self.path
+            return
+        from klump.cli.standard_input import copy_standard_input
+
+        with copy_standard_input() as path:
+            yield path
 
     def record(self, chain: MarkovChain) -> dict[str, Any]:
         """Return the file, the size of the chain and what was applied to it, for JSON documents."""
@@ -65,6 +85,7 @@ class ChainInput:
             "n_states": chain.n_states,
             "n_transitions": chain.n_transitions,
             "normalize": self.normalize,
+            "ctmc": self.ctmc,
             "applied": list(chain.applied),
         }
 
@@ -89,13 +110,13 @@ def read_recorded(path: str, read: Callable[[], T]) -> tuple[T, dict[str, str | 
 def file_record(path: str) -> dict[str, str | None]:
     """Return path and SHA-256 digest of a file, for JSON documents.
 
-    The digest of a mapped folder is that of the files that define the chain, concatenated; a device or FIFO, which can
-    be read only once, has none.
+    The digest of a mapped folder, or of a ``.tra`` with sibling files, is that of the files that define the chain,
+    concatenated; a device or FIFO, which can be read only once, has none.
     """
     if not Path(path).is_dir() and not stat.S_ISREG(os.stat(path).st_mode):
         return {"path": path, "sha256": None}
     digest = hashlib.sha256()
-    for part in _parts(Path(path)):
+    for part in parts_of(Path(path)):
         with part.open("rb") as file:
             while block := file.read(_BLOCK):
                 digest.update(block)
@@ -105,7 +126,7 @@ def file_record(path: str) -> dict[str, str | None]:
 def _stamps(path: str) -> list[tuple[int, int, int]]:
     """Identity, size and modification time of the files; empty for what is no regular file."""
     stamps = []
-    for part in _parts(Path(path)):
+    for part in parts_of(Path(path)):
         try:
             found = part.stat()
         except OSError:
@@ -115,9 +136,14 @@ def _stamps(path: str) -> list[tuple[int, int, int]]:
     return stamps
 
 
-def _parts(path: Path) -> list[Path]:
-    if not path.is_dir():
-        return [path]
-    from klump.files.mapped import parts
+def parts_of(path: Path) -> list[Path]:
+    """Files that make up a chain: those of a mapped folder, or a ``.tra`` and its siblings."""
+    if path.is_dir():
+        from klump.files.mapped import parts
 
-    return parts(path)
+        return parts(path)
+    if ".tra" not in path.name.lower():
+        return [path]
+    from klump.files.explicit_siblings import existing
+
+    return [path, *existing(path)]

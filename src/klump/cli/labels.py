@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from collections.abc import Hashable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 from klump.chain.wording import format_count
 from klump.errors import FileFormatError, KlumpError
 from klump.files.arrays import read_array_file
+from klump.files.csv_files import find_delimiter
 from klump.files.gate import guard_reading, quote
 from klump.files.streams import read_text
 
@@ -30,9 +32,11 @@ def read_labels(path: str, chain: MarkovChain) -> Any:
 
     ``.npy``: labels, or a map as a matrix. ``.npz``: an aggregation that klump saved. ``.json``: a list of labels, or
     an object with ``labels`` or ``mapping``, and with ``states`` if their order is not the chain's. ``.csv``: the
-    columns ``state`` and ``group``, and for a soft map ``share_0``, ``share_1``, ... Other files: one label per line.
+    columns ``state`` and ``group``, and for a soft map ``share_0``, ``share_1``, ...; separated by commas, semicolons,
+    tabs or blanks. Other files: one label per line. Text may be compressed: ``.csv.gz``.
     """
-    reader = _READERS.get(Path(path).suffix.lower(), _read_lines)
+    name = re.sub(r"\.(?:gz|xz)$", "", Path(path).name.lower())
+    reader = _READERS.get(Path(name).suffix, _read_lines)
     try:
         with guard_reading(path):
             return reader(Path(path), chain)
@@ -95,8 +99,11 @@ def _read_json(path: Path, chain: MarkovChain) -> Any:
 
 
 def _read_csv(path: Path, chain: MarkovChain) -> Any:
-    with io.StringIO(read_text(path), newline="") as stream:
-        reader = csv.reader(stream, strict=True)
+    text = read_text(path)
+    first, second = [*text.split("\n", 2), "", ""][:2]
+    delimiter = find_delimiter(first, second, "\t" if ".tsv" in path.name.lower() else ",")
+    with io.StringIO(text, newline="") as stream:
+        reader = csv.reader(stream, strict=True, delimiter=delimiter, skipinitialspace=delimiter == " ")
         try:
             header = next(reader, [])
             if not {"state", "group"} <= set(header):
@@ -125,7 +132,7 @@ def _read_lines(path: Path, chain: MarkovChain) -> Any:
     return _as_numbers(lines, chain)
 
 
-_READERS = {".npy": _read_npy, ".npz": _read_npz, ".json": _read_json, ".csv": _read_csv}
+_READERS = {".npy": _read_npy, ".npz": _read_npz, ".json": _read_json, ".csv": _read_csv, ".tsv": _read_csv}
 
 
 def _parse_shares(rows: Any, states: Any, chain: MarkovChain) -> NDArray[Any]:

@@ -19,6 +19,13 @@ Function = Callable[..., Any]
 
 _CHAIN = (
     click.argument("file", type=click.Path()),
+    click.option(
+        "--format",
+        metavar="F",
+        callback=lambda ctx, param, value: _check_format(value),
+        help="Format of FILE if neither its content nor its suffix tells: tra, csv, mtx, ...",
+    ),
+    click.option("--ctmc", is_flag=True, help="FILE holds rates of a continuous-time chain: uniformise it."),
     click.option("--normalize", is_flag=True, help="Divide each row by its sum, for files of counts."),
     click.option(
         "--restrict",
@@ -39,6 +46,12 @@ _CHAIN = (
         help="Initial state of --restart.  [default: those of the file, else every state with equal probability]",
     ),
 )
+
+
+def _check_format(value: str | None) -> str | None:
+    from klump.files.registry import FORMAT_NAMES
+
+    return None if value is None else check_name(value.lower().removeprefix("."), FORMAT_NAMES)
 
 
 def _check_jobs(ctx: click.Context, param: click.Parameter, value: int | None) -> int | None:
@@ -232,7 +245,15 @@ def chain_options(function: Function) -> Function:
 
     @wraps(function)
     def call_with_source(
-        *, file: str, normalize: bool, restrict: Any, restart: float | None, initial: str | None, **rest: Any
+        *,
+        file: str,
+        normalize: bool,
+        restrict: Any,
+        restart: float | None,
+        initial: str | None,
+        format: str | None,
+        ctmc: bool,
+        **rest: Any,
     ) -> Any:
         if initial is not None and restart is None:
             raise click.UsageError(
@@ -240,7 +261,9 @@ def chain_options(function: Function) -> Function:
             )
         # Only JSON documents have the digest of the file.
         with_digest = bool(rest.get("as_json")) or str(rest.get("output")).lower().endswith(".json")
-        source = ChainInput(file, normalize, restrict, restart, initial, with_digest=with_digest)
+        source = ChainInput(
+            file, normalize, restrict, restart, initial, format, ctmc, with_digest=with_digest
+        )
         return function(source=source, **rest)
 
     return _add(_CHAIN, call_with_source)

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import os
 import secrets
+import shutil
 import stat
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext, suppress
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from pathlib import Path
 
 from klump import signals
@@ -64,19 +65,67 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     >>> path.read_text()
     '42'
     """
-    with translate_write_errors(path):
-        target = _target(path)
-        part = Path(target).with_name(f".klump-{secrets.token_hex(8)}{_short_suffix(target)}")
-        with signals.removing(part):
-            try:
-                _create(part, target)
-                yield part
-                _write_through(part)
-                _target(path)
-                os.replace(part, target)
-            finally:
-                part.unlink(missing_ok=True)
-        _write_through(Path(target).parent)
+    with replacing_all([path]) as (part,):
+        yield part
+
+
+@contextmanager
+def replacing_all(
+    paths: Sequence[str | os.PathLike[str]], stale: Iterable[Path] = ()
+) -> Iterator[list[Path]]:
+    """Temporary files to write to, as for :func:`replacing`, which replace ``paths`` together; in one folder.
+
+    All are on the disk before the first is renamed. If one cannot be renamed, those before it are as they were. Files
+    of ``stale`` that are not replaced are removed.
+    """
+    with translate_write_errors(paths[0]), ExitStack() as stack:
+        targets = [_target(path) for path in paths]
+        parts = [_part_of(target) for target in targets]
+        for part in parts:
+            stack.enter_context(signals.removing(part))
+            stack.callback(part.unlink, missing_ok=True)
+        for part, target in zip(parts, targets, strict=True):
+            _create(part, target)
+        yield parts
+        for part in parts:
+            _write_through(part)
+        with signals.hold():
+            _rename_all(parts, [_target(path) for path in paths])
+            for file in stale:
+                if os.path.realpath(file) not in targets:
+                    file.unlink(missing_ok=True)
+        for folder in {os.path.dirname(target) for target in targets}:
+            _write_through(Path(folder))
+
+
+def _part_of(target: str) -> Path:
+    """Name of a temporary file beside the target."""
+    return Path(target).with_name(f".klump-{secrets.token_hex(8)}{_short_suffix(target)}")
+
+
+def _link_or_copy(source: str, target: Path) -> None:
+    try:
+        os.link(source, target)
+    except OSError:  # of a file system without links
+        shutil.copy2(source, target)
+
+
+def _rename_all(parts: Sequence[Path], targets: Sequence[str]) -> None:
+    """Rename the temporary files to their targets; undo it if one fails."""
+    if len(parts) == 1:
+        os.replace(parts[0], targets[0])
+        return
+    with ExitStack() as backups, ExitStack() as undo:
+        for part, target in zip(parts, targets, strict=True):
+            old = _part_of(target)
+            if os.path.exists(target):
+                backups.callback(old.unlink, missing_ok=True)
+                _link_or_copy(target, old)
+                undo.callback(os.replace, old, target)
+            else:
+                undo.callback(Path(target).unlink, missing_ok=True)
+            os.replace(part, target)
+        undo.pop_all()
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +20,7 @@ from klump.files import mapped, npz
 from klump.files.atomic import translate_write_errors
 from klump.files.gate import FETCH_AGAIN, guard_reading
 from klump.files.reading import build_chain, prefix_errors, read_chain
-from klump.files.registry import Contents, format_of
+from klump.files.registry import Contents, format_of, format_to_read
 from klump.files.writing import write_chain
 
 
@@ -32,6 +32,8 @@ def convert_chain(
     restrict: Restriction | None = None,
     restart: float | None = None,
     initial: Any = None,
+    format: str | None = None,
+    ctmc: bool = False,
     mmap: bool = False,
     stationary: bool = False,
 ) -> MarkovChain:
@@ -47,7 +49,7 @@ def convert_chain(
         A file as for :func:`klump.read_chain`.
     target
         A file as for :func:`klump.write_chain`; an existing file is replaced.
-    normalize, restrict, restart, initial
+    normalize, restrict, restart, initial, format, ctmc
         As for :func:`klump.read_chain`.
     mmap
         Write a mapped folder, whatever its name.
@@ -64,20 +66,21 @@ def convert_chain(
     ['chain.json', 'data.npy', 'indices.npy', 'indptr.npy', 'stationary.npy']
     """
     options: dict[str, Any] = {"restrict": restrict, "restart": restart, "initial": initial}
+    reading: dict[str, Any] = {**options, "normalize": normalize, "format": format, "ctmc": ctmc}
     with prefix_errors(target):
-        to_folder = mmap or format_of(Path(target)) is mapped
+        to_folder = mmap or format_of(Path(target)) is cast(Any, mapped)
         if to_folder:
             mapped.require_replaceable(Path(target))
     if not to_folder:
-        chain = read_chain(source, normalize=normalize, **options)
+        chain = read_chain(source, **reading)
         write_chain(chain, target)
         return chain
-    found = _map_archive(source)
+    found = None if ctmc else _map_archive(source, format)
     mended = restrict is not None or restart is not None
     if found is not None and mended and _has_empty_rows(found.matrix):
         found = None
     if found is None:
-        chain = read_chain(source, normalize=normalize, **options)
+        chain = read_chain(source, **reading)
     with translate_write_errors(target), mapped.staging_folder(Path(target)) as folder, prefix_errors(source):
         if found is not None:
             counted: list[NDArray[np.float64]] = []
@@ -96,11 +99,11 @@ def convert_chain(
     return chain
 
 
-def _map_archive(source: str | os.PathLike[str]) -> Contents | None:
+def _map_archive(source: str | os.PathLike[str], format: str | None) -> Contents | None:
     """Memory-mapped CSR matrix of an ``.npz`` archive and what it says about the states; None for other sources."""
     path = Path(source)
     with guard_reading(path):
-        return npz.map_matrix(path) if format_of(path) is npz else None
+        return npz.map_matrix(path) if format_to_read(path, format) is cast(Any, npz) else None
 
 
 def _has_empty_rows(matrix: sparse.csr_array) -> bool:

@@ -1,12 +1,15 @@
 """``.csv`` and ``.tsv``: a square matrix of numbers, or one transition per line.
 
 Transitions
-    The header names the three columns, in any order: ``from``, ``to`` and one of ``weight``, ``count`` or
-    ``probability``. States are in order of their first occurrence as ``from``, then those that only
-    occur as ``to``. The chain is sparse.
+    The header names the columns, in any order: ``from`` and ``to`` (or ``source`` and ``target``), and one of
+    ``weight``, ``count``, ``probability`` or ``rate``; without one, each line is a transition of weight 1. States are
+    in order of their first occurrence as ``from``, then those that only occur as ``to``. The chain is sparse.
 Matrix
     A first row with a cell that is not a number is a header of state names; the first column holds state names if
     the n rows have n + 1 fields. The chain is dense.
+
+The delimiter is a comma, or a tab in a ``.tsv``, if the first record has one; else a comma, semicolon, tab or blank,
+whichever it has first in this order. Blanks separate fields only if the second record has one too.
 
 Fields with delimiters, quotation marks or line breaks are quoted as in RFC 4180, and white space belongs to the name.
 Names that are all integers become integers, and then the states of a list of transitions are in numeric order, unless
@@ -17,11 +20,10 @@ Lines that start with ``#`` are comments if they precede the first record; later
 from __future__ import annotations
 
 import csv
-import gzip
 import math
 import re
 from array import array
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import chain as chained
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
@@ -34,16 +36,22 @@ from klump.chain.rows import entries
 from klump.errors import FileFormatError, Setting
 from klump.files.gate import quote
 from klump.files.registry import Contents
-from klump.files.streams import open_text
+from klump.files.streams import create_text, open_text
+from klump.files.transitions import drop_default_names, order_states, parse_integers
 
 if TYPE_CHECKING:
     from klump.chain import MarkovChain
 
+KEEPS = ("names",)
 # Names of the column of weights.
-_WEIGHTS = {"weight", "count", "probability"}
-# Canonical decimal integers: no leading zeros or plus sign, so that str(int(name)) == name. Python converts up to 4300
-# digits; longer names stay text.
-_INTEGER = re.compile(r"0|-?[1-9][0-9]{0,3999}")
+_WEIGHTS = {"weight", "count", "probability", "rate"}
+# Names of the columns of the two states.
+_ENDS = (("from", "to"), ("source", "target"))
+# Delimiters by precedence.
+_DELIMITERS = (",", ";", "\t", " ")
+_QUOTED_FIELD = re.compile(r'"(?:[^"]|"")*"')
+# Longest line that is searched for delimiters, in characters.
+_MAX_SEARCHED = 2**20
 # Comment of a list of transitions whose integer names are not in numeric order.
 _IN_ORDER_OF_APPEARANCE = "# states in order of appearance"
 # Fields with these characters, or with blanks at their ends, are quoted.
@@ -53,20 +61,16 @@ _QUOTED = re.compile(r'["\r\n]|\A\s|\s\Z')
 def read(path: Path, *, add_up: bool) -> Contents:
     """Read a list of transitions if the header has ``from`` and ``to``, else a matrix."""
     with open_text(path) as stream:
-        table = _Table(stream, _delimiter(path))
+        table = _Table(stream, preferred=_delimiter(path))
         first = next(iter(table), None)
         if first is None:
             raise FileFormatError("the file is empty", remedy="write a header and transitions, or a matrix")
         if "\0" in first[0]:
             raise FileFormatError("not a text file", remedy="check the suffix")
-        if len(first) == 1 and re.search("[;\t,|]", first[0]):
-            raise FileFormatError(
-                f"line {table.line}: there is only one field",
-                remedy=f"separate fields by {_delimiter(path)!r}, or check the suffix",
-            )
         columns = [cell.strip().lower() for cell in first]
-        if {"from", "to"} <= set(columns) and len(columns) <= 3:
-            return _read_transitions(columns, table, add_up=add_up)
+        ends = next((ends for ends in _ENDS if set(ends) <= set(columns)), None)
+        if ends is not None and len(columns) <= 3:
+            return _read_transitions(columns, ends, table, add_up=add_up)
         return _read_matrix(first, table)
 
 
@@ -84,10 +88,9 @@ def write(chain: MarkovChain, path: Path) -> None:
         )
     delimiter = _delimiter(path)
     matrix: Any = chain.transition_matrix
-    opener: Any = gzip.open if path.suffix.lower() == ".gz" else open
-    with opener(path, "wt", encoding="utf-8", newline="") as stream:
+    with create_text(path) as stream:
         if chain.is_sparse:
-            values = _parse_integers(names)
+            values = parse_integers(names)
             if values is not None and values != sorted(values):
                 stream.write(f"{_IN_ORDER_OF_APPEARANCE}\n")
             stream.write(f"{delimiter.join(('from', 'to', 'probability'))}\n")
@@ -121,11 +124,18 @@ def _quote_field(name: str, delimiter: str) -> str:
 class _Table:
     """Records of a CSV file, without blank lines and leading comments, with the current line number."""
 
-    def __init__(self, stream: TextIO, delimiter: str) -> None:
+    def __init__(self, stream: TextIO, preferred: str) -> None:
         self._comments = 0
         # Whether a comment says that states are in order of appearance.
         self.keeps_order = False
-        self._reader = csv.reader(self._skip_comments(stream), delimiter=delimiter, strict=True)
+        first = self._skip_comments(stream)
+        # The second line is needed to tell blanks that separate from blanks in a name.
+        second = next(stream, "") if first else ""
+        delimiter = find_delimiter(first, second, preferred)
+        lines: Iterator[str] = filter(None, chained([first, second], stream))
+        if delimiter == " ":
+            lines = (f"{line.rstrip()}\n" for line in lines)
+        self._reader = csv.reader(lines, delimiter=delimiter, strict=True, skipinitialspace=delimiter == " ")
 
     @property
     def line(self) -> int:
@@ -141,37 +151,53 @@ class _Table:
                 remedy="quote a field that has a quotation mark, and double the mark",
             ) from error
 
-    def _skip_comments(self, stream: TextIO) -> Iterator[str]:
+    def _skip_comments(self, stream: TextIO) -> str:
+        """First line that is no comment; empty if there is none."""
         for line in stream:
-            if line.startswith("#") or not line.strip():
-                self._comments += 1
-                self.keeps_order |= line.rstrip() == _IN_ORDER_OF_APPEARANCE
-            else:
-                yield line
-                break
-        yield from stream
+            if not line.startswith("#") and line.strip():
+                return line
+            self._comments += 1
+            self.keeps_order |= line.rstrip() == _IN_ORDER_OF_APPEARANCE
+        return ""
 
 
-def _read_transitions(columns: list[str], table: _Table, *, add_up: bool) -> Contents:
+def find_delimiter(first: str, second: str, preferred: str) -> str:
+    """Delimiter of a table by its first two lines, outside of quotation marks.
+
+    >>> find_delimiter("a;b", "0;1", ","), find_delimiter("a b", "0 1", ","), find_delimiter("a b", "1", ",")
+    (';', ' ', ',')
+    """
+    plain = _QUOTED_FIELD.sub("x", first[:_MAX_SEARCHED])
+    for delimiter in (preferred, *_DELIMITERS[:-1]):
+        if delimiter in plain:
+            return delimiter
+    if " " in plain.strip() and " " in _QUOTED_FIELD.sub("x", second[:_MAX_SEARCHED]).strip():
+        return " "
+    return preferred
+
+
+def _read_transitions(columns: list[str], ends: tuple[str, str], table: _Table, *, add_up: bool) -> Contents:
     weights = [column for column in columns if column in _WEIGHTS]
-    if len(columns) != 3 or len(weights) != 1:
+    width = len(columns)
+    if len(set(columns)) != width or len(weights) != width - 2:
         raise FileFormatError(
             f"line {table.line}: the header has no column of weights",
-            remedy="name the columns from, to and one of weight, count or probability",
+            remedy=f"name the columns {ends[0]}, {ends[1]} and one of weight, count, probability or rate",
         )
-    source_at, target_at, weight_at = (columns.index(name) for name in ("from", "to", weights[0]))
+    source_at, target_at = columns.index(ends[0]), columns.index(ends[1])
+    weight_at = columns.index(weights[0]) if weights else None
     number: dict[str, int] = {}
     # array.array, not lists: 32 bytes per transition.
     source, target, weight, lines = array("q"), array("q"), array("d"), array("q")
     for record in table:
-        if len(record) != 3:
-            raise _width_error(record, 3, table.line)
+        if len(record) != width:
+            raise _width_error(record, width, table.line)
         source.append(number.setdefault(record[source_at], len(number)))
         target.append(number.setdefault(record[target_at], len(number)))
         try:
-            weight.append(float(record[weight_at]))
+            weight.append(1.0 if weight_at is None else float(record[weight_at]))
         except ValueError:
-            raise _weight_error(record[weight_at], table.line, weights[0]) from None
+            raise _weight_error(record[weight_at or 0], table.line, weights[0]) from None
         lines.append(table.line)
     if not lines:
         raise FileFormatError("there is no transition below the header", remedy="write one per line")
@@ -182,28 +208,11 @@ def _read_transitions(columns: list[str], table: _Table, *, add_up: bool) -> Con
     rows, cols = np.array(source), np.array(target)
     if not add_up:
         _require_no_duplicates(rows, cols, list(number), lines)
-    names, rank = _order_states(list(number), rows, keeps_order=table.keeps_order)
+    names, rank = order_states(list(number), rows, keeps_order=table.keeps_order)
     shape = (len(names), len(names))
     return Contents(
-        sparse.csr_array((data, (rank[rows], rank[cols])), shape=shape), _drop_default_names(names)
+        sparse.csr_array((data, (rank[rows], rank[cols])), shape=shape), drop_default_names(names)
     )
-
-
-def _order_states(
-    names: list[str], rows: NDArray[Any], *, keeps_order: bool
-) -> tuple[Sequence[Hashable], NDArray[np.intp]]:
-    """State names in the order of the chain, and the rank of each name of ``names`` in it."""
-    values = _parse_integers(names)
-    if values is not None and not keeps_order:
-        order = np.array(sorted(range(len(values)), key=values.__getitem__))
-    else:
-        sources, first = np.unique(rows, return_index=True)
-        sources = sources[np.argsort(first)]
-        order = np.concatenate([sources, np.setdiff1d(np.arange(len(names)), sources)])
-    rank = np.empty(len(order), dtype=np.intp)
-    rank[order] = np.arange(len(order))
-    chosen: Sequence[Hashable] = names if values is None else values
-    return [chosen[i] for i in order.tolist()], rank
 
 
 def _require_no_duplicates(
@@ -265,7 +274,7 @@ def _read_matrix(first: list[str], table: _Table) -> Contents:
                 f"line {header_line} names {len(header)} states, but {len(rows)} rows of {width} follow",
                 remedy="write a square matrix with one name per column",
             )
-    return Contents(matrix, None if names is None else _drop_default_names(_parse_integers(names) or names))
+    return Contents(matrix, None if names is None else drop_default_names(parse_integers(names) or names))
 
 
 def _require_same_names(header: list[str], leading: list[str], header_line: int, lines: list[int]) -> None:
@@ -324,12 +333,3 @@ def _width_error(record: list[str], width: int, line: int) -> FileFormatError:
         f"line {line} has {len(record)} fields instead of {width}",
         remedy="move comments above the first record" if is_comment else "",
     )
-
-
-def _parse_integers(names: Sequence[str]) -> list[int] | None:
-    return [int(name) for name in names] if all(map(_INTEGER.fullmatch, names)) else None
-
-
-def _drop_default_names(names: Sequence[Hashable]) -> Sequence[Hashable] | None:
-    """None for the default names 0, 1, 2, ..., else the names."""
-    return None if list(names) == list(range(len(names))) else names

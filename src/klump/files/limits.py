@@ -19,7 +19,7 @@ FREE_TEXT_BYTES = 2**26
 # written-out matrices with 1 % non-zeros 40; deflate reaches 1032 on zeros.
 _MAX_RATIO = 100.0
 # Largest uncompressed length in bytes, whatever the ratio.
-_MAX_BYTES = 2**36
+MAX_BYTES = 2**36
 # Environment variable that replaces _MAX_RATIO.
 _RATIO_VARIABLE = "KLUMP_MAX_EXPANSION"
 
@@ -46,7 +46,7 @@ def expansion_limit(compressed: int, free: int) -> int:
     >>> expansion_limit(1_000, FREE_TEXT_BYTES) == FREE_TEXT_BYTES, expansion_limit(10**9, FREE_TEXT_BYTES)
     (True, 68719476736)
     """
-    return min(_MAX_BYTES, max(free, int(_max_ratio() * compressed)))
+    return min(MAX_BYTES, max(free, int(_max_ratio() * compressed)))
 
 
 def expansion_error(compressed: int, limit: int) -> FileFormatError:

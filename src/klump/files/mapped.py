@@ -43,6 +43,7 @@ from klump.files.gate import describe, one_line, quote
 from klump.files.npz import NAME_KEYS, decode_names, encode_names
 from klump.files.registry import Contents
 
+KEEPS = ("names", "labels", "initial", "rewards")
 # Value of "format" in the metadata.
 _FORMAT = "klump/mapped-chain"
 # Value of "version" in the metadata; newer versions are an error.

@@ -26,6 +26,7 @@ from klump.files.streams import open_bytes
 if TYPE_CHECKING:
     from klump.chain import MarkovChain
 
+KEEPS = ()
 _FIELDS = ("real", "double", "integer", "unsigned-integer", "pattern")
 _SYMMETRIES = ("general", "symmetric", "skew-symmetric")
 # Shortest lines of an entry, in bytes, with the line break: "1 1", "1 1 1" and "1".

@@ -87,16 +87,16 @@ def parse_chunk(
     chunk: bytes, first_line: int, width: int, n_indices: int, shape: tuple[int, int], integers: bool
 ) -> Parsed:
     """Columns of the numbers in a chunk: ``n_indices`` of zero-based indices, then values as float64."""
-    columns = _parse_fast(chunk, width, n_indices, shape, integers)
+    columns = parse_fast(chunk, width, n_indices, shape, integers)
     if columns is None:
         columns = _parse_slowly(chunk, first_line, width, n_indices, shape, integers)
     return Parsed(columns, chunk, first_line)
 
 
-def _parse_fast(
-    chunk: bytes, width: int, n_indices: int, shape: tuple[int, int], integers: bool
+def parse_fast(
+    chunk: bytes, width: int, n_indices: int, shape: tuple[int, int], integers: bool, base: int = 1
 ) -> list[NDArray[Any]] | None:
-    """As :func:`parse_chunk`; None if anything is unusual."""
+    """As :func:`parse_chunk`, for indices that count from ``base``; None if anything is unusual."""
     text = np.frombuffer(chunk, np.uint8)
     kind = _CLASS[text]
     if (kind >= (_FLOAT if integers or width == n_indices else _OTHER)).any():
@@ -113,9 +113,9 @@ def _parse_fast(
     rest = text.copy()
     for column in range(n_indices):
         index = _parse_index(rest, starts[:, column], ends[:, column])
-        if index is None or (index.size and not 1 <= index.min() <= index.max() <= shape[column]):
+        if index is None or (index.size and not base <= index.min() <= index.max() < shape[column] + base):
             return None
-        columns.append((index - 1).astype(np.int32))
+        columns.append((index - base).astype(np.int32))
     if width > n_indices:
         value = _parse_values(rest, len(starts))
         if value is None:

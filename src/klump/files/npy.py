@@ -1,4 +1,4 @@
-"""``.npy``: one NumPy array; the format cannot hold state names or sparse matrices."""
+"""``.npy``: one NumPy array; the format cannot hold state names, and a sparse chain is written as a dense one."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy import sparse
 
 from klump.errors import FileFormatError, InvalidArgumentError
 from klump.files.arrays import PickleError, read_array_file
@@ -14,6 +15,10 @@ from klump.files.registry import Contents
 
 if TYPE_CHECKING:
     from klump.chain import MarkovChain
+
+KEEPS = ()
+# Largest number of states of a sparse chain that is written as a dense array, of 800 MB.
+_MAX_DENSE = 10_000
 
 
 def read(path: Path, *, add_up: bool) -> Contents:
@@ -32,9 +37,14 @@ def read(path: Path, *, add_up: bool) -> Contents:
 
 
 def write(chain: MarkovChain, path: Path) -> None:
-    """Write the matrix of a dense chain without state names."""
-    if chain.is_sparse or chain.has_names:
-        what = "a sparse matrix" if chain.is_sparse else "the names of the states"
-        raise InvalidArgumentError(f"a .npy file cannot hold {what}", remedy="write an .npz file instead")
+    """Write the transition matrix as a dense array, without state names."""
+    matrix = chain.transition_matrix
+    if isinstance(matrix, sparse.csr_array):
+        if chain.n_states > _MAX_DENSE:
+            raise InvalidArgumentError(
+                f"a .npy file cannot hold a sparse matrix, and {chain.n_states:,} states are too many for a dense one",
+                remedy="write an .npz file instead",
+            )
+        matrix = matrix.toarray()
     with path.open("wb") as file:
-        np.save(file, chain.transition_matrix)
+        np.save(file, matrix)

@@ -7,7 +7,6 @@ integers are in ``states_json``, one JSON value per state. Labels, initial distr
 
 from __future__ import annotations
 
-import json
 import zipfile
 from collections.abc import Hashable, Sequence
 from pathlib import Path
@@ -17,17 +16,19 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from klump.errors import FileFormatError, InvalidArgumentError
+from klump.errors import FileFormatError
 from klump.files.archives import Archive, open_archive
 from klump.files.attributes import KEYS, StoredAttributes, decode_attributes, encode_attributes
 from klump.files.compressed_matrices import build_compressed
 from klump.files.gate import FETCH_AGAIN, guard_place, one_line
 from klump.files.limits import require_plausible_states
 from klump.files.registry import Contents
+from klump.files.state_names import name_from_json, name_to_json
 
 if TYPE_CHECKING:
     from klump.chain import MarkovChain
 
+KEEPS = ("names", "labels", "initial", "rewards")
 # Names of the array with a dense transition matrix, by precedence.
 _MATRIX_KEYS = ("transition_matrix", "P")
 # Names of the array with state names, by precedence.
@@ -211,7 +212,7 @@ def decode_names(key: str, array: NDArray[Any]) -> list[Hashable]:
     if key == "states":
         return names
     with guard_place(f"its array {key!r}"):
-        return [_from_json(name) for name in names]
+        return [name_from_json(name) for name in names]
 
 
 def encode_names(states: Sequence[Hashable]) -> dict[str, Any]:
@@ -221,20 +222,4 @@ def encode_names(states: Sequence[Hashable]) -> dict[str, Any]:
         return {"states": np.array(states, dtype=np.str_)}
     if all(type(name) is int and abs(name) < 2**63 for name in states):
         return {"states": np.array(states, dtype=np.int64)}
-    for name in states:
-        if repr(_from_json(json.dumps(name, default=str))) != repr(name):
-            raise InvalidArgumentError(
-                f"the state name {name!r} cannot be written without pickle",
-                state=name,
-                remedy="use text, numbers or tuples",
-            )
-    return {"states_json": np.array([json.dumps(name) for name in states], dtype=np.str_)}
-
-
-def _from_json(text: str) -> Any:
-    return _lists_to_tuples(json.loads(text))
-
-
-def _lists_to_tuples(value: Any) -> Any:
-    """Convert JSON lists to tuples, recursively: names are hashable, so every list was a tuple."""
-    return tuple(_lists_to_tuples(item) for item in value) if isinstance(value, list) else value
+    return {"states_json": np.array([name_to_json(name) for name in states], dtype=np.str_)}

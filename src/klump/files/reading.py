@@ -9,12 +9,16 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from scipy import sparse
+
 from klump.chain import MarkovChain
 from klump.chain.attributes import StateIndices
 from klump.chain.validation import NORMALIZE
 from klump.choices import Restriction
-from klump.errors import CountsError, KlumpError
+from klump.errors import CountsError, FileFormatError, KlumpError, Setting
 from klump.files.registry import Contents, read_contents
+from klump.sources.rates import uniformize
 
 
 def read_chain(
@@ -24,26 +28,36 @@ def read_chain(
     restrict: Restriction | None = None,
     restart: float | None = None,
     initial: Any = None,
+    format: str | None = None,
+    ctmc: bool = False,
 ) -> MarkovChain:
     r"""Read a Markov chain from a file.
 
     Parameters
     ----------
     path
-        The suffix selects the format: ``.npz`` (a NumPy array, or a SciPy sparse matrix), ``.npy``
-        (an array), ``.mtx`` (Matrix Market), ``.csv`` or ``.tsv`` (a square matrix, or one transition per line under
-        the header ``from,to,weight``), of which the last three may be compressed (``.csv.gz``); ``.mapped`` (a
-        folder with a memory-mapped sparse chain, which need not fit in memory).
+        ``.npz`` (a NumPy array, or a SciPy sparse matrix), ``.npy`` (an array), ``.mtx`` (Matrix Market), ``.csv`` or
+        ``.tsv`` (a square matrix, or one transition per line under the header ``from,to,weight``), ``.parquet`` (the
+        same columns; needs pyarrow), ``.graphml``, ``.tra`` (PRISM or Storm, with the ``.sta``, ``.lab``, ``.srew``
+        and ``.trew`` beside it), ``.drn`` (Storm), ``.umb`` (PRISM and Storm), all of which may be compressed by gzip
+        or xz; ``.mapped`` (a folder with a memory-mapped sparse chain, which need not fit in memory). A signature
+        in the first bytes of a file comes before its suffix.
     normalize
         Divide each row by its sum, for files of counts; otherwise rows must sum to 1.
     restrict, restart, initial
         Remedies for a reducible chain, as for :class:`klump.MarkovChain`. A state whose name is an integer may
-        also be given as a string.
+        also be given as a string. Without it the initial state that the file names, if any, is taken.
+    format
+        Format of a file whose name does not tell: the suffix without the dot, such as ``"tra"``.
+    ctmc
+        The file holds rates of a continuous-time chain: the chain is uniformised, as by
+        :meth:`klump.MarkovChain.from_generator`. The diagonal may hold minus the sum of the other rates, or rates of
+        states to themselves, which change nothing; rewards, which are per unit of time, are left out.
 
     Raises
     ------
     FileFormatError
-        If the file is not in the format of its suffix; the message names the file and the line or array.
+        If the file is damaged, or in none of these formats; the message names the file and the line or array.
     InvalidChainError
         If the file does not hold a Markov chain.
 
@@ -56,7 +70,8 @@ def read_chain(
     (('sun', 'rain'), [[0.9, 0.1], [0.3, 0.7]])
     """
     with prefix_errors(path):
-        contents = read_contents(Path(path), add_up=normalize)
+        contents = read_contents(Path(path), add_up=normalize or ctmc, format=format)
+        contents = apply_time(contents, ctmc=ctmc)
         return build_chain(contents, normalize=normalize, restrict=restrict, restart=restart, initial=initial)
 
 
@@ -73,6 +88,36 @@ def build_chain(contents: Contents, initial: Any = None, **options: Any) -> Mark
         if isinstance(error, CountsError):
             error.remedy = NORMALIZE
         raise
+
+
+def apply_time(contents: Contents, *, ctmc: bool) -> Contents:
+    """Uniformise rates if ``ctmc``; raise FileFormatError if the file says otherwise."""
+    if ctmc and (contents.time == "discrete" or isinstance(contents.matrix, MarkovChain)):
+        raise FileFormatError(
+            "the file holds probabilities of a DTMC, not rates",
+            remedy=("leave out ", Setting("ctmc", True)),
+        )
+    if not ctmc:
+        if contents.time == "continuous":
+            raise FileFormatError(
+                "the file holds rates of a CTMC", remedy=("pass ", Setting("ctmc", True), " to uniformise it")
+            )
+        return contents
+    return contents._replace(matrix=uniformize(_drop_loops(contents.matrix)), rewards=None)
+
+
+def _drop_loops(rates: Any) -> Any:
+    """Rates without those of states to themselves; the diagonal of a generator, which is negative, is left as it is."""
+    if sparse.issparse(rates):
+        coo = sparse.coo_array(rates)
+        loops = coo.row == coo.col
+        if not loops.any() or (coo.data[loops] < 0).any():
+            return rates
+        return sparse.csr_array((coo.data[~loops], (coo.row[~loops], coo.col[~loops])), shape=coo.shape)
+    square = rates.ndim == 2 and rates.shape[0] == rates.shape[1] and rates.dtype.kind in "biuf"
+    if not square or (np.diagonal(rates) < 0).any():
+        return rates
+    return rates - np.diag(np.diagonal(rates))
 
 
 def _initial_state(initial: Any, contents: Contents) -> Any:

@@ -1,6 +1,6 @@
 """Registry of file formats: the module that reads and writes each suffix.
 
-A new format is a module with ``read(path, *, add_up)`` and ``write(chain, path)``, and a line here. ``read``
+A new format is a module with ``KEEPS``, ``read(path, *, add_up)`` and ``write(chain, path)``, and a line here. ``read``
 returns :class:`Contents` and leaves the validation of the chain to ``MarkovChain``; its errors name the
 line or array inside the file. :func:`read_contents` prefixes the file name, and makes one such error of whatever else
 a reader raises.
@@ -8,17 +8,19 @@ a reader raises.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, cast
 
-from klump.errors import FileFormatError
+from klump.errors import FileFormatError, InvalidArgumentError
 from klump.files.gate import guard_reading
+from klump.files.recognition import guess, recognize
 
 if TYPE_CHECKING:
     from klump.chain import MarkovChain
 
+# Longer suffixes precede the shorter ones that they end in.
 MODULES = {
     ".npz": "klump.files.npz",
     ".npy": "klump.files.npy",
@@ -28,29 +30,53 @@ MODULES = {
     ".csv.gz": "klump.files.csv_files",
     ".tsv": "klump.files.csv_files",
     ".tsv.gz": "klump.files.csv_files",
+    ".storm.tra": "klump.files.storm_tra",
+    ".storm.tra.gz": "klump.files.storm_tra",
+    ".tra": "klump.files.prism_tra",
+    ".tra.gz": "klump.files.prism_tra",
+    ".drn": "klump.files.drn",
+    ".drn.gz": "klump.files.drn",
+    ".drn.xz": "klump.files.drn",
+    ".umb": "klump.files.umb",
+    ".graphml": "klump.files.graphml",
+    ".graphml.gz": "klump.files.graphml",
+    ".parquet": "klump.files.parquet",
     ".mapped": "klump.files.mapped",
 }
+# Names of formats, for files whose name does not tell.
+FORMAT_NAMES = tuple(
+    suffix.removeprefix(".") for suffix in MODULES if suffix.count(".") == 1 and suffix != ".mapped"
+)
 
 
 class Contents(NamedTuple):
-    """Contents of a file, unvalidated: a matrix, dense or sparse, and what the file says about its states.
+    """Contents of a file: an unvalidated matrix, dense or sparse, and what else is known of the chain.
 
-    Or a validated MarkovChain, which has its own state names and attributes.
+    Or a validated MarkovChain, which has its own state names, labels, initial distribution and rewards.
     """
 
     matrix: Any
     states: Sequence[Hashable] | None = None
-    """Names of the states."""
+    """State names."""
     labels: Mapping[str, Any] | None = None
     """Indices of the states that have each label."""
     initial: Any = None
-    """Distribution of the first state, as for :class:`klump.MarkovChain`; one that the caller gives comes first."""
+    """Initial distribution."""
     rewards: Mapping[str, Any] | None = None
-    """Rewards by name: one number per state, or an n x n matrix."""
+    """Rewards of states, or of transitions, by name."""
+    time: Literal["discrete", "continuous"] | None = None
+    """Whether the file says that the matrix holds probabilities or rates; None if it does not say."""
 
 
 class Format(Protocol):
     """Interface of a module for a file format."""
+
+    KEEPS: Collection[str]
+    """Parts of a chain that ``write`` keeps: of "names", "labels", "initial" and "rewards".
+
+    Or less of them: "valuations" (names that are such), "used labels" (that a state has), "initial states" (without
+    their probabilities), "state rewards" (not of transitions).
+    """
 
     def read(self, path: Path, *, add_up: bool) -> Contents:
         """Read a matrix; ``add_up`` sums the weights of duplicate transitions, which are an error otherwise."""
@@ -59,23 +85,53 @@ class Format(Protocol):
         """Write a chain."""
 
 
+def suffix_of(path: Path) -> str | None:
+    """Known suffix of a name; None if it has none.
+
+    >>> suffix_of(Path("die.storm.tra")), suffix_of(Path("model.CSV.gz")), suffix_of(Path("notes.txt"))
+    ('.storm.tra', '.csv.gz', None)
+    """
+    name = path.name.lower()
+    return next((suffix for suffix in MODULES if name.endswith(suffix)), None)
+
+
 def format_of(path: Path) -> Format:
-    """Module for a file by its suffix; a mapped folder is recognised by its metadata file.
+    """Module that writes a file, by its suffix; a mapped folder is recognised by its metadata file.
 
     >>> format_of(Path("model.csv.gz")).__name__
     'klump.files.csv_files'
     """
-    name = path.name.lower()
-    for suffix, module in MODULES.items():
-        if name.endswith(suffix):
-            return cast(Format, import_module(module))
-    if (path / "chain.json").is_file():
-        return cast(Format, import_module(MODULES[".mapped"]))
-    known = ", ".join(MODULES)
-    raise FileFormatError(f"the suffix {path.suffix!r} is not known", remedy=f"choose one of {known}")
+    suffix = suffix_of(path)
+    if suffix is None and (path / "chain.json").is_file():
+        suffix = ".mapped"
+    if suffix is None:
+        known = ", ".join(MODULES)
+        raise FileFormatError(f"the suffix {path.suffix!r} is not known", remedy=f"choose one of {known}")
+    return _load(suffix)
 
 
-def read_contents(path: Path, *, add_up: bool) -> Contents:
+def format_to_read(path: Path, format: str | None = None) -> Format:
+    """Module that reads a file: by the rule in :mod:`klump.files.recognition`."""
+    if format is not None:
+        if f".{format.lower()}" not in MODULES:
+            raise InvalidArgumentError(
+                "is not known",
+                argument="format",
+                value=format,
+                remedy=f"choose one of {', '.join(FORMAT_NAMES)}",
+            )
+        return _load(f".{format.lower()}")
+    if path.is_dir():
+        return format_of(path)
+    found = recognize(path) or suffix_of(path) or guess(path)
+    return format_of(path) if found is None else _load(found)
+
+
+def _load(suffix: str) -> Format:
+    return cast(Format, import_module(MODULES[suffix]))
+
+
+def read_contents(path: Path, *, add_up: bool, format: str | None = None) -> Contents:
     """Read a file of any format through the gate."""
     with guard_reading(path):
-        return format_of(path).read(path, add_up=add_up)
+        return format_to_read(path, format).read(path, add_up=add_up)

@@ -10,7 +10,7 @@ from typing import Any
 
 from klump.chain.markov_chain import ChainLike, as_chain
 from klump.errors import FileFormatError
-from klump.files.atomic import replacing, translate_write_errors
+from klump.files.atomic import replacing_all, translate_write_errors
 from klump.files.reading import prefix_errors
 from klump.files.registry import MODULES, format_of
 
@@ -23,10 +23,12 @@ def write_chain(chain: ChainLike, path: str | os.PathLike[str]) -> None:
     chain
         The chain, or anything that a chain can be built from.
     path
-        Its suffix selects the format: ``.npz`` keeps everything exactly; ``.csv`` and ``.tsv`` keep names as
-        strings, and write a sparse chain as one transition per line; ``.mtx`` cannot hold names, ``.npy`` neither
-        names nor sparse chains; ``.mapped`` is a folder that keeps everything, in CSR format, and the stationary
-        distribution if that is known.
+        Its suffix selects the format: ``.npz`` and ``.graphml`` keep everything, ``.mapped``, a folder, the stationary
+        distribution too if that is known. ``.tra`` (PRISM) or ``.storm.tra`` (Storm) is written with ``.sta``,
+        ``.lab``, ``.srew`` and ``.trew`` files beside it, of which older ones are replaced or removed; it, ``.drn`` and
+        ``.umb`` keep the set of initial states, but not their probabilities. ``.csv``, ``.tsv`` and ``.parquet`` keep
+        names only, ``.mtx`` none, ``.npy`` neither names nor sparse chains. :func:`klump.files.losses` says
+        what a file will not keep.
 
     Examples
     --------
@@ -44,8 +46,12 @@ def write_chain(chain: ChainLike, path: str | os.PathLike[str]) -> None:
         if writer is import_module(MODULES[".mapped"]):  # a folder, which it renames itself
             writer.write(chain, file)
             return
-        with replacing(file) as part:
+        siblings = writer.siblings(chain, file) if hasattr(writer, "siblings") else {}
+        stale = writer.known_siblings(file) if hasattr(writer, "known_siblings") else []
+        with replacing_all([file, *siblings], stale) as (part, *others):
             writer.write(chain, part)
+            for other, write in zip(others, siblings.values(), strict=True):
+                write(other)
 
 
 def write_mapped(
