@@ -19,7 +19,7 @@ GROUPS = (2, 12)
 CONCENTRATIONS = (0.1, 0.3, 1.0)
 BETAS = (0.0, 0.25, 0.5, 0.75, 1.0)
 # Chains per effort, and the promised share of them whose cost may change.
-CHAINS = {"balanced": (120, 0.05), "thorough": (60, 0.01)}
+CHAINS = {"balanced": (120, 0.05), "thorough": (30, 0.01)}
 # Largest relative change of a cost that is promised.
 MOST = 0.003
 # Relative difference of two costs above which they are those of different partitions.
