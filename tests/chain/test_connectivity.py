@@ -224,7 +224,7 @@ def test_a_state_without_a_name_goes_by_its_number():
     assert (chain.transition_matrix[:, 2] >= 0.5).all()
 
 
-@pytest.mark.parametrize("restart", [0, -0.1, 1.1, np.nan, "often", None, [0.1]])
+@pytest.mark.parametrize("restart", [0, -0.1, 1.1, np.nan, "often", [0.1]])
 def test_bad_restarts(restart):
     with pytest.raises(InvalidArgumentError, match="restart"):
         MarkovChain(MIXED, restart=restart, initial=0)
@@ -240,9 +240,9 @@ def test_bad_restarts(restart):
         ([0.5] * 7, "initial must be a distribution, but it sums to 3.5"),
         ([2, -1, 0, 0, 0, 0, 0], "initial must be a distribution, but it has -1.0 at state 1"),
         ([np.nan, 1, 0, 0, 0, 0, 0], "it has nan at state 0"),
-        ([[1], 0, 0, 0, 0, 0, 0], "initial must be the name of a state, or one probability per state"),
-        (([1], 0), "initial must be the name of a state, or one probability per state"),
-        (list("abcdefg"), "initial must be the name of a state, or one probability per state"),
+        ([[1], 0, 0, 0, 0, 0, 0], "initial must be the name of a state, a dict of masses"),
+        (([1], 0), "initial must be the name of a state, a dict of masses"),
+        (list("abcdefg"), "initial must be the name of a state, a dict of masses"),
     ],
 )
 def test_bad_initial_distributions(initial, message):
@@ -251,9 +251,11 @@ def test_bad_initial_distributions(initial, message):
     assert "\n" not in str(caught.value)
 
 
-def test_initial_without_restart_is_refused():
-    with pytest.raises(InvalidArgumentError, match="pass restart with it"):
-        MarkovChain(MIXED, initial=0)
+def test_initial_without_restart_is_only_kept():
+    chain = MarkovChain(MIXED, initial=0)
+    assert (chain.transition_matrix == MIXED).all()
+    assert chain.initial.tolist() == [1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]
+    assert chain.applied == ()
 
 
 def test_a_restart_that_would_fill_a_large_sparse_chain_is_refused():

@@ -91,6 +91,10 @@ class ArchiveEntries:
             )
         return array
 
+    def read_any(self, name: str) -> NDArray[Any]:
+        """Read an entry whose dtype and dimension the caller checks."""
+        return self.archive.read(name)
+
     def read_csr(self, prefix: str, shape: Sequence[int]) -> sparse.csr_array:
         """Read a sparse matrix, its indices checked."""
         parts = tuple(self.read(prefix + part, types) for part, types in CSR_PARTS.items())

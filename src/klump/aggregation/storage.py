@@ -11,6 +11,8 @@ A file is an uncompressed ``.npz``, a zip archive of NumPy arrays. Its entries:
     The matrix of a dense chain, or that of a sparse one as :func:`scipy.sparse.load_npz` reads it.
 ``stationary_distribution``, ``original_index``
     As the chain has them; a chain that is not irreducible has no ``stationary_distribution``.
+``attributes``, ``attribute_...``
+    Labels, initial distribution and rewards of the chain as in :mod:`klump.files.attributes`, if there are any.
 ``labels_0``, or ``map_0_data``, ``map_0_indices`` and ``map_0_indptr``
     The group of each state in aggregation 0, or its stochastic map in CSR form; 1, 2, ... likewise.
 ``record_0_...``
@@ -51,6 +53,7 @@ from klump.chain.connectivity import communicating_classes
 from klump.chain.supplied import check_stationary_distribution
 from klump.errors import FileFormatError, InvalidArgumentError
 from klump.files.atomic import replacing
+from klump.files.attributes import check_attributes, decode_attributes, encode_attributes
 from klump.files.gate import describe, one_line
 from klump.search.method import Record
 
@@ -164,7 +167,7 @@ def _collect_arrays(answer: Saved) -> Arrays:
     }
     if chain.is_irreducible:
         arrays["stationary_distribution"] = chain.stationary_distribution
-    arrays |= _matrix_arrays(chain)
+    arrays |= _matrix_arrays(chain) | encode_attributes(chain)
     for number, each in enumerate(answers):
         arrays |= _map_arrays(each.map, number)
         arrays |= _record_arrays(each.record, number)
@@ -309,7 +312,9 @@ def _read_chain(entries: ArchiveEntries, metadata: dict[str, Any]) -> MarkovChai
     if names is not None:
         names = validation.state_names([decode(name) for name in names], n)
     applied = tuple(str(change) for change in metadata["applied"])
-    return MarkovChain._from_parts(matrix, stationary, names, index, applied)
+    found = decode_attributes(lambda key: entries.read_any(key) if entries.has(key) else None, n)
+    attributes = check_attributes(found, range(n) if names is None else names)
+    return MarkovChain._from_parts(matrix, stationary, names, index, applied, attributes)
 
 
 def _read_aggregation(

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from numbers import Real
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -113,47 +112,6 @@ def _restrict_blocks(matrix: sparse.csr_array, members: NDArray[np.intp]) -> Ite
         kept = block[np.flatnonzero(number[rows] >= 0)]
         parts = (kept.data, number[kept.indices], kept.indptr)
         yield sparse.csr_array(parts, shape=(kept.shape[0], len(members)))
-
-
-def initial_distribution(given: Any, states: Sequence[Hashable]) -> NDArray[np.float64]:
-    """Distribution over the states from ``initial``: None (uniform), the name of a state, or a vector."""
-    n = len(states)
-    if given is None:
-        return np.full(n, 1.0 / n)
-    if _is_hashable(given) and given in states:
-        distribution = np.zeros(n)
-        distribution[states.index(given)] = 1.0
-        return distribution
-    if isinstance(given, str) or not isinstance(given, Iterable):
-        raise InvalidArgumentError("is not the name of a state", argument="initial", value=given)
-    try:
-        distribution = np.array(given, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise InvalidArgumentError(
-            "must be the name of a state, or one probability per state", argument="initial"
-        ) from error
-    if distribution.shape != (n,):
-        raise InvalidArgumentError(
-            f"has shape {distribution.shape}, but the chain has {n} states", argument="initial"
-        )
-    bad = np.flatnonzero(~np.isfinite(distribution) | (distribution < 0))
-    if bad.size:
-        raise InvalidArgumentError(
-            f"must be a distribution, but it has {distribution[bad[0]]} at state {bad[0]}", argument="initial"
-        )
-    if abs(distribution.sum() - 1.0) > 1e-8:
-        raise InvalidArgumentError(
-            f"must be a distribution, but it sums to {distribution.sum():.12g}", argument="initial"
-        )
-    return distribution / distribution.sum()
-
-
-def _is_hashable(given: Any) -> bool:
-    try:
-        hash(given)
-    except TypeError:
-        return False
-    return True
 
 
 def add_restart(matrix: Matrix, probability: float, initial: NDArray[np.float64]) -> Matrix:

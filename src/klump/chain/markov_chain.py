@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from functools import cached_property
+from types import MappingProxyType
 from typing import Any, Literal
 
 import numpy as np
@@ -13,9 +14,11 @@ from scipy import sparse
 from klump import information
 from klump.arguments import check_count
 from klump.chain import connectivity, rows, validation
+from klump.chain.attributes import NO_ATTRIBUTES, Attributes, Reward, build_attributes
+from klump.chain.initial import initial_distribution
 from klump.chain.validation import Matrix
 from klump.chain.wording import Change, format_count, kind_of
-from klump.errors import InvalidArgumentError, Setting
+from klump.errors import InvalidArgumentError
 
 # Largest residual of detailed balance, sum |J - J^T|, of a reversible chain.
 _REVERSIBLE_TOLERANCE = 1e-10
@@ -42,7 +45,12 @@ class MarkovChain:
     restart
         Return to ``initial`` with this probability at every step: makes absorbing chains irreducible.
     initial
-        Target of a restart: the name of a state, or a distribution; uniform if left out.
+        Distribution of the first state, and target of a restart: the name of a state, a dict ``{state: mass}``, or a
+        vector. If it is left out, a restart leads to every state with equal probability.
+    labels
+        Labels of states: per label the names of the states that have it, or a boolean mask.
+    rewards
+        Rewards by name: one number per state, or an n x n matrix with one per transition.
 
     Examples
     --------
@@ -70,6 +78,8 @@ class MarkovChain:
         restrict: Literal["largest"] | None = None,
         restart: float | None = None,
         initial: Any = None,
+        labels: Mapping[str, Any] | None = None,
+        rewards: Mapping[str, Any] | None = None,
     ) -> None:
         given, found_states = _unwrap(P)
         # The matrix of a MarkovChain is validated already, and immutable.
@@ -79,14 +89,18 @@ class MarkovChain:
         names = None if states is None else validation.state_names(states, matrix.shape[0])
         index = known.original_index if known else np.arange(matrix.shape[0])
         applied = list(known.applied) if known else []
-        if initial is not None and restart is None:
-            raise InvalidArgumentError(
-                "says where a restart leads",
-                argument="initial",
-                remedy=("pass ", Setting("restart"), " with it"),
-            )
+        attributes = build_attributes(
+            known._attributes if known else NO_ATTRIBUTES,
+            names or range(matrix.shape[0]),
+            labels=labels,
+            initial=initial,
+            rewards=rewards,
+        )
         if restart is not None:
-            distribution = connectivity.initial_distribution(initial, names or range(matrix.shape[0]))
+            distribution = attributes.initial
+            if distribution is None:
+                distribution = np.full(matrix.shape[0], 1.0 / matrix.shape[0])
+            attributes = attributes.with_initial(distribution)
             matrix = connectivity.add_restart(matrix, restart, distribution)
             goal = f"{np.count_nonzero(distribution)} initial states"
             if np.count_nonzero(distribution) == 1:
@@ -105,6 +119,7 @@ class MarkovChain:
             if len(kept) < matrix.shape[0]:
                 what = f"restricted to the largest closed class, {len(kept)} of {matrix.shape[0]} states"
                 applied.append(Change(what, "restricted"))
+                attributes = attributes.restrict(kept, matrix.shape[0])
                 matrix = connectivity.restrict_to_class(matrix, kept)
                 index = index[kept]
                 names = None if names is None else tuple(names[i] for i in kept.tolist())
@@ -123,6 +138,7 @@ class MarkovChain:
         self.__dict__["original_index"] = _read_only(index)
         self.__dict__["applied"] = tuple(applied)
         self.__dict__["_names"] = names
+        self.__dict__["_attributes"] = attributes
 
     @classmethod
     def _from_parts(
@@ -132,6 +148,7 @@ class MarkovChain:
         names: tuple[Hashable, ...] | None,
         original_index: NDArray[np.intp],
         applied: tuple[str, ...],
+        attributes: Attributes = NO_ATTRIBUTES,
     ) -> MarkovChain:
         """Chain from validated parts, bit for bit; no checks."""
         chain = cls.__new__(cls)
@@ -141,6 +158,7 @@ class MarkovChain:
         chain.__dict__["original_index"] = _read_only(original_index)
         chain.__dict__["applied"] = applied
         chain.__dict__["_names"] = names
+        chain.__dict__["_attributes"] = attributes
         return chain
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -189,6 +207,26 @@ class MarkovChain:
     def has_names(self) -> bool:
         """Whether the states have names other than ``0 .. n-1``."""
         return self.__dict__["_names"] is not None
+
+    @property
+    def _attributes(self) -> Attributes:
+        attributes: Attributes = self.__dict__.get("_attributes", NO_ATTRIBUTES)  # older pickles have none
+        return attributes
+
+    @property
+    def labels(self) -> Mapping[str, NDArray[np.intp]]:
+        """Sorted indices of the states that have each label."""
+        return MappingProxyType(self._attributes.labels)
+
+    @property
+    def initial(self) -> NDArray[np.float64] | None:
+        """Distribution of the first state; None if it is not known."""
+        return self._attributes.initial
+
+    @property
+    def rewards(self) -> Mapping[str, Reward]:
+        """Rewards by name, per single step: of states, an array, or of transitions, a ``csr_array``."""
+        return MappingProxyType(self._attributes.rewards)
 
     @cached_property
     def classes(self) -> connectivity.Classes:
@@ -292,6 +330,7 @@ class MarkovChain:
             self.__dict__["_names"],
             self.original_index,
             (*self.applied, Change(f"every {steps} steps taken as one", "power")),
+            self._attributes,
         )
         if not chain.is_irreducible:
             raise InvalidArgumentError(
@@ -417,7 +456,9 @@ def _restart_distribution(states: Sequence[Hashable], options: dict[str, Any]) -
     """Distribution of the restart in ``options``, or None."""
     if options.get("restart") is None:
         return None
-    return connectivity.initial_distribution(options.get("initial"), states)
+    if options.get("initial") is None:
+        return np.full(len(states), 1.0 / len(states))
+    return initial_distribution(options["initial"], states)
 
 
 def _unwrap(given: Any) -> tuple[Any, Sequence[Hashable] | None]:

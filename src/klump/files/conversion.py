@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal
 
@@ -17,7 +17,7 @@ from klump.files import mapped, npz
 from klump.files.atomic import translate_write_errors
 from klump.files.gate import FETCH_AGAIN, guard_reading
 from klump.files.reading import build_chain, prefix_errors, read_chain
-from klump.files.registry import format_of
+from klump.files.registry import Contents, format_of
 from klump.files.writing import write_chain
 
 
@@ -73,22 +73,21 @@ def convert_chain(
         chain = read_chain(source, normalize=normalize, **options)
     with translate_write_errors(target), mapped.staging_folder(Path(target)) as folder, prefix_errors(source):
         if found is not None:
-            matrix, states = found
-            mapped.write_blocks(folder, _check_blocks(matrix), states=states, normalize=normalize)
-            chain = build_chain(mapped.read(folder, add_up=False), **options)
+            blocks = _check_blocks(found.matrix)
+            mapped.write_blocks(folder, blocks, states=found.states, normalize=normalize)
+            written = mapped.read(folder, add_up=False)
+            chain = build_chain(found._replace(matrix=written.matrix, states=None), **options)
         if stationary:
             _ = chain.stationary_distribution
-        if found is None or chain.applied:
+        if found is None or chain.applied or chain.labels or chain.rewards or chain.initial is not None:
             mapped.write(chain, folder)
         elif stationary:
             mapped.write_stationary(folder, chain.stationary_distribution)
     return chain
 
 
-def _map_archive(
-    source: str | os.PathLike[str],
-) -> tuple[sparse.csr_array, Sequence[Hashable] | None] | None:
-    """Memory-mapped CSR matrix of an ``.npz`` archive and its state names; None for all other sources."""
+def _map_archive(source: str | os.PathLike[str]) -> Contents | None:
+    """Memory-mapped CSR matrix of an ``.npz`` archive and what it says about the states; None for other sources."""
     path = Path(source)
     with guard_reading(path):
         return npz.map_matrix(path) if format_of(path) is npz else None

@@ -8,6 +8,8 @@
     The stationary distribution, if it was known when the chain was written.
 ``states.npy`` or ``states_json.npy``, ``original_index.npy``
     State names as in ``.npz``, if there are any; ``MarkovChain.original_index``, if it is not 0 .. n-1.
+``attributes.npy``, ``attribute_....npy``
+    Labels, initial distribution and rewards as in :mod:`klump.files.attributes`, if there are any.
 
 A folder is written under a temporary name and renamed when it is complete.
 """
@@ -30,10 +32,13 @@ from scipy import sparse
 
 from klump import signals
 from klump.chain import MarkovChain, validation
+from klump.chain.attributes import Attributes
 from klump.chain.rows import row_blocks
 from klump.chain.supplied import check_stationary_distribution
 from klump.errors import FileFormatError, InvalidArgumentError, InvalidChainError, KlumpError
 from klump.files.arrays import map_array_file, read_array_file
+from klump.files.attributes import KEYS as ATTRIBUTE_KEYS
+from klump.files.attributes import check_attributes, decode_attributes, encode_attributes
 from klump.files.gate import describe, one_line, quote
 from klump.files.npz import NAME_KEYS, decode_names, encode_names
 from klump.files.registry import Contents
@@ -44,7 +49,8 @@ _FORMAT = "klump/mapped-chain"
 _VERSION = 1
 _METADATA = "chain.json"
 _TRANSITIONS = ("data", "indices", "indptr")
-_FILES = {_METADATA, *(f"{name}.npy" for name in (*_TRANSITIONS, *NAME_KEYS, "stationary", "original_index"))}
+_ARRAYS = (*_TRANSITIONS, *NAME_KEYS, *ATTRIBUTE_KEYS, "stationary", "original_index")
+_FILES = {_METADATA, *(f"{name}.npy" for name in _ARRAYS)}
 # Transitions from which on indices and indptr, which SciPy wants in one dtype, are int64 instead of int32.
 _INT64_FROM = 2**31 - 1
 # Size of the .npy header: a multiple of 64, as NumPy wants it, with space for the length of any array.
@@ -76,11 +82,14 @@ def read(path: Path, *, add_up: bool) -> Contents:
         names = None if found is None else validation.state_names(found, n)
         if mu is not None:
             check_stationary_distribution(mu, matrix)
+        attributes = _read_attributes(path, range(n) if names is None else names)
+    except FileFormatError:
+        raise
     except ValueError as error:  # from SciPy, or an InvalidChainError
         problem = error.render(with_remedy=False) if isinstance(error, KlumpError) else describe(error)
         raise _damage_error(problem) from error
     original = np.arange(n) if original is None else original
-    return Contents(MarkovChain._from_parts(matrix, mu, names, original, tuple(applied)))
+    return Contents(MarkovChain._from_parts(matrix, mu, names, original, tuple(applied), attributes))
 
 
 def write(chain: MarkovChain, path: Path) -> None:
@@ -91,6 +100,7 @@ def write(chain: MarkovChain, path: Path) -> None:
     blocks = (block for _, block in row_blocks(chain.transition_matrix))
     is_part = not np.array_equal(chain.original_index, np.arange(chain.n_states))
     arrays = {"stationary": stationary, "original_index": chain.original_index if is_part else None}
+    arrays |= encode_attributes(chain)
     states = chain.states if chain.has_names else None
     write_blocks(path, blocks, states=states, applied=chain.applied, arrays=arrays)
 
@@ -208,6 +218,17 @@ def _load_optional(path: Path, name: str, dtype: DTypeLike, size: int) -> NDArra
     if not os.path.lexists(path / f"{name}.npy"):
         return None
     return np.array(_map_array(path, name, dtype, size))
+
+
+def _read_attributes(path: Path, states: Sequence[Hashable]) -> Attributes:
+    def read_optional(key: str) -> NDArray[Any] | None:
+        file = path / f"{key}.npy"
+        if not os.path.lexists(file):
+            return None
+        _require_own_file(file)
+        return read_array_file(file)
+
+    return check_attributes(decode_attributes(read_optional, len(states)), states)
 
 
 def _read_names(path: Path) -> list[Hashable] | None:

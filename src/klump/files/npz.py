@@ -1,7 +1,8 @@
 """``.npz``: NumPy arrays, or a sparse matrix in the format of ``scipy.sparse.save_npz``.
 
 State names are in the additional array ``states``, which SciPy ignores; names that are neither all strings nor all
-integers are in ``states_json``, one JSON value per state. Pickled objects are neither read nor written.
+integers are in ``states_json``, one JSON value per state. Labels, initial distribution and rewards are arrays as in
+:mod:`klump.files.attributes`. Pickled objects are neither read nor written.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from scipy import sparse
 
 from klump.errors import FileFormatError, InvalidArgumentError
 from klump.files.archives import Archive, open_archive
+from klump.files.attributes import KEYS, StoredAttributes, decode_attributes, encode_attributes
 from klump.files.compressed_matrices import build_compressed
 from klump.files.gate import FETCH_AGAIN, guard_place, one_line
 from klump.files.limits import require_plausible_states
@@ -51,13 +53,19 @@ def read(path: Path, *, add_up: bool) -> Contents:
                 remedy="klump.load reads it, and its chain is .original",
             )
         names = _read_names(archive)
-        if "format" in archive.members and "shape" in archive.members:
-            return Contents(_sparse_matrix(archive), names)
-        return Contents(_dense_matrix(archive), names)
+        is_sparse = "format" in archive.members and "shape" in archive.members
+        matrix = _sparse_matrix(archive) if is_sparse else _dense_matrix(archive)
+        attributes = read_attributes(archive, matrix.shape[0])
+        return Contents(matrix, names, *attributes)
 
 
-def map_matrix(path: Path) -> tuple[sparse.csr_array, Sequence[Hashable] | None] | None:
-    """Memory-map an unvalidated CSR matrix inside the archive, its CRC checked, and read its state names.
+def read_attributes(archive: Archive, n_states: int) -> StoredAttributes:
+    """Read labels, initial distribution and rewards, as far as there are any."""
+    return decode_attributes(lambda key: archive.read(key) if key in archive.members else None, n_states)
+
+
+def map_matrix(path: Path) -> Contents | None:
+    """Memory-map an unvalidated CSR matrix inside the archive, its CRC checked, and read what else there is.
 
     None if the matrix is dense, compressed, or sparse in another format.
     """
@@ -70,19 +78,20 @@ def map_matrix(path: Path) -> tuple[sparse.csr_array, Sequence[Hashable] | None]
             return None
         shape = _shape(archive)
         data, indices, indptr = (archive.map(key) for key in ("data", "indices", "indptr"))
-        names = _read_names(archive)
+        names, attributes = _read_names(archive), read_attributes(archive, shape[0])
     if not all(part.dtype.isnative for part in (data, indices, indptr)):
         return None
     with guard_place(_MATRIX):
         _require_kinds({"data": data, "indices": indices, "indptr": indptr})
         require_plausible_states(max(shape), len(data))
-        return sparse.csr_array((data, indices, indptr), shape=shape), names
+        return Contents(sparse.csr_array((data, indices, indptr), shape=shape), names, *attributes)
 
 
 def write(chain: MarkovChain, path: Path) -> None:
     """Write a chain, uncompressed: compression takes about 100 times as long and saves little."""
     matrix: Any = chain.transition_matrix
     content: dict[str, Any] = encode_names(chain.states) if chain.has_names else {}
+    content |= encode_attributes(chain)
     if chain.is_sparse:
         content |= {
             "indices": matrix.indices,
@@ -178,7 +187,7 @@ def _dense_matrix(archive: Archive) -> NDArray[Any]:
     for key in _MATRIX_KEYS:
         if key in archive.members:
             return archive.read(key)
-    arrays = {key: archive.read(key) for key in archive.members if key not in NAME_KEYS}
+    arrays = {key: archive.read(key) for key in archive.members if key not in (*NAME_KEYS, *KEYS)}
     tables = [key for key, array in arrays.items() if array.ndim == 2]
     if len(tables) == 1:
         return arrays[tables[0]]

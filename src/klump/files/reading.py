@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from klump.chain import MarkovChain
+from klump.chain.attributes import StateIndices
 from klump.chain.validation import NORMALIZE
 from klump.errors import CountsError, KlumpError
 from klump.files.registry import Contents, read_contents
@@ -60,9 +61,11 @@ def read_chain(
 
 def build_chain(contents: Contents, initial: Any = None, **options: Any) -> MarkovChain:
     """Build the chain; errors about a row name its state."""
-    options["initial"] = _initial_state(initial, contents)
+    options["initial"] = contents.initial if initial is None else _initial_state(initial, contents)
+    if contents.labels is not None:
+        options["labels"] = {label: StateIndices(members) for label, members in contents.labels.items()}
     try:
-        return MarkovChain(contents.matrix, contents.states, **options)
+        return MarkovChain(contents.matrix, contents.states, rewards=contents.rewards, **options)
     except KlumpError as error:
         if error.row is not None and contents.states is not None:
             error.state = contents.states[error.row]

@@ -8,7 +8,7 @@ a reader raises.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
@@ -33,13 +33,20 @@ MODULES = {
 
 
 class Contents(NamedTuple):
-    """Contents of a file: an unvalidated matrix, dense or sparse, and its state names or None.
+    """Contents of a file, unvalidated: a matrix, dense or sparse, and what the file says about its states.
 
-    Or a validated MarkovChain, which has its own state names.
+    Or a validated MarkovChain, which has its own state names and attributes.
     """
 
     matrix: Any
     states: Sequence[Hashable] | None = None
+    """Names of the states."""
+    labels: Mapping[str, Any] | None = None
+    """Indices of the states that have each label."""
+    initial: Any = None
+    """Distribution of the first state, as for :class:`klump.MarkovChain`; one that the caller gives comes first."""
+    rewards: Mapping[str, Any] | None = None
+    """Rewards by name: one number per state, or an n x n matrix."""
 
 
 class Format(Protocol):
