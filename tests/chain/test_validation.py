@@ -41,7 +41,7 @@ def test_not_square(form):
 
 
 @pytest.mark.parametrize(
-    "given_as", [[0.5, 0.5], 1.0, None, np.ones((2, 2, 2)) / 2, sparse.coo_array([0.5, 0.5])]
+    "given_as", [[0.5, 0.5], 1.0, np.ones((2, 2, 2)) / 2, sparse.coo_array([0.5, 0.5])]
 )
 def test_not_a_matrix(given_as):
     assert "must be square" in refusal(given_as)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,10 +20,13 @@ from klump.chain.validation import Matrix
 from klump.chain.wording import Change, format_count, kind_of
 from klump.errors import InvalidArgumentError
 
+if TYPE_CHECKING:
+    from klump.sources.adapters import Adapted
+
 # Largest residual of detailed balance, sum |J - J^T|, of a reversible chain.
 _REVERSIBLE_TOLERANCE = 1e-10
 
-ChainLike = Any  # a MarkovChain, an array, a sparse matrix, or an object with a .transition_matrix
+ChainLike = Any  # a MarkovChain, an array, a sparse matrix, or an object that an adapter knows
 
 
 class MarkovChain:
@@ -33,7 +36,8 @@ class MarkovChain:
     ----------
     P
         Transition matrix: an array, any SciPy sparse matrix (which stays sparse), a DataFrame whose
-        columns name the states, or an object with a ``transition_matrix``.
+        columns name the states, or an object of another package that holds a chain (see
+        :mod:`klump.sources.adapters`): a graph, a Markov state model, a kernel, a verification model.
     states
         Names of the states, any hashable values; ``0 .. n-1`` if left out.
     stationary_distribution
@@ -81,11 +85,16 @@ class MarkovChain:
         labels: Mapping[str, Any] | None = None,
         rewards: Mapping[str, Any] | None = None,
     ) -> None:
-        given, found_states = _unwrap(P)
+        found = _unwrap(P)
+        states = found.states if states is None else states
+        initial = found.initial if initial is None else initial
+        labels = found.labels if labels is None else labels
+        rewards = found.rewards if rewards is None else rewards
+        given = found.matrix if found.dead_ends is None else _fill_dead_ends(found, states, restart, initial)
         # The matrix of a MarkovChain is validated already, and immutable.
         known = P if isinstance(P, MarkovChain) else None
+        normalize = normalize or found.normalize
         matrix = given if known else validation.transition_matrix(given, normalize=normalize)
-        states = found_states if states is None else states
         names = None if states is None else validation.state_names(states, matrix.shape[0])
         index = known.original_index if known else np.arange(matrix.shape[0])
         applied = list(known.applied) if known else []
@@ -416,13 +425,20 @@ class MarkovChain:
 
         A node without an outgoing edge is an error, unless ``restart`` is given: then it restarts with probability 1.
         """
-        from klump.sources.dead_ends import fill_dead_ends
-        from klump.sources.graphs import weighted_adjacency
+        from klump.sources.adapters.graphs import random_walk
 
-        adjacency, nodes = weighted_adjacency(G, weight)
-        words = {"problem": "node {} has no outgoing edge", "remedy": "remove it, add a loop"}
-        adjacency = fill_dead_ends(adjacency, nodes, _restart_distribution(nodes, options), **words)
-        return cls.from_counts(adjacency, nodes, **options)
+        return cls(random_walk(G, weight), **options)
+
+    @classmethod
+    def from_anndata(cls, adata: Any, key: str = "T_fwd", **options: Any) -> MarkovChain:
+        """Chain of the matrix ``adata.obsp[key]``; the states have the names of the cells.
+
+        ``"T_fwd"`` and ``"T_bwd"`` are CellRank's transition matrices. Any other matrix holds weights, like
+        ``"connectivities"``, the neighbourhood graph of scanpy: its chain is the random walk on the graph.
+        """
+        from klump.sources.adapters.anndata_objects import matrix_between_cells
+
+        return cls(matrix_between_cells(adata, key), **options)
 
     @classmethod
     def from_generator(
@@ -442,9 +458,9 @@ class MarkovChain:
         """
         from klump.sources.rates import transition_matrix, uniformize
 
-        given, found_states = _unwrap(rates)
-        matrix = uniformize(given) if lag is None else transition_matrix(given, lag)
-        return cls(matrix, found_states if states is None else states, **options)
+        found = _unwrap(rates)
+        matrix = uniformize(found.matrix) if lag is None else transition_matrix(found.matrix, lag)
+        return cls(found._replace(matrix=matrix, normalize=False, dead_ends=None), states, **options)
 
 
 def as_chain(given: ChainLike) -> MarkovChain:
@@ -461,23 +477,27 @@ def _restart_distribution(states: Sequence[Hashable], options: dict[str, Any]) -
     return initial_distribution(options["initial"], states)
 
 
-def _unwrap(given: Any) -> tuple[Any, Sequence[Hashable] | None]:
-    """Matrix, and the state names that come with it or None."""
+def _unwrap(given: Any) -> Adapted:
+    """Matrix, and what comes with it."""
+    from klump.sources.adapters import Adapted, adapt
+
+    if isinstance(given, Adapted):
+        return given
     if isinstance(given, MarkovChain):
-        return given.transition_matrix, given.states if given.has_names else None
-    if hasattr(given, "transition_matrix"):
-        return given.transition_matrix, None
-    if hasattr(given, "to_numpy") and hasattr(given, "columns"):
-        if list(given.index) != list(given.columns):
-            raise InvalidArgumentError(
-                "the rows and columns of the table are named differently or in another order",
-                remedy="pass a table with equal index and columns",
-            )
-        named = not isinstance(given.columns, range) and list(given.columns) != list(
-            range(len(given.columns))
-        )
-        return given.to_numpy(), tuple(given.columns) if named else None
-    return given, None
+        return Adapted(given.transition_matrix, given.states if given.has_names else None)
+    found = adapt(given)
+    return Adapted(given) if found is None else found
+
+
+def _fill_dead_ends(
+    found: Adapted, states: Iterable[Hashable] | None, restart: float | None, initial: Any
+) -> Any:
+    """Weights with rows of zeros replaced by the restart distribution; without a restart they are an error."""
+    from klump.sources.dead_ends import fill_dead_ends
+
+    names = range(found.matrix.shape[0]) if states is None else tuple(states)
+    goal = _restart_distribution(names, {"restart": restart, "initial": initial})
+    return fill_dead_ends(found.matrix, names, goal, **found.dead_ends._asdict())
 
 
 def _read_only(matrix: Any) -> Any:
