@@ -382,6 +382,59 @@ class MarkovChain:
         return cls.from_counts(counts, states, **options)
 
     @classmethod
+    def from_events(
+        cls,
+        table: Any,
+        *,
+        state: str,
+        session: str | None = None,
+        time: str | None = None,
+        memory_limit: str = "1GB",
+        **options: Any,
+    ) -> MarkovChain:
+        """Maximum-likelihood chain of a table of events: normalised counts of successive states within sessions.
+
+        Parameters are documented in :func:`klump.sources.events.count_events`. The chain's ``initial`` distribution is
+        that of the first events of the sessions, so that a ``restart`` begins another session. A state without a
+        successor is an error, unless ``restart`` is given: then it restarts with probability 1.
+
+        >>> import pandas
+        >>> visits = pandas.DataFrame({"visit": [1, 2, 1, 2, 1], "page": ["home", "home", "shop", "shop", "home"]})
+        >>> chain = MarkovChain.from_events(visits, session="visit", state="page")
+        >>> chain.states, chain.initial
+        (('home', 'shop'), array([1., 0.]))
+        """
+        from klump.sources.events import count_events
+
+        columns = {"state": state, "session": session, "time": time}
+        return cls(count_events(table, **columns, memory_limit=memory_limit), **options)
+
+    @classmethod
+    def from_table(
+        cls,
+        table: Any,
+        *,
+        source: str = "from",
+        target: str = "to",
+        weight: str | None = None,
+        memory_limit: str = "1GB",
+        **options: Any,
+    ) -> MarkovChain:
+        """Chain from a table with one transition per row; weights of equal transitions add up, and are normalised.
+
+        Parameters are documented in :func:`klump.sources.events.count_transitions`.
+
+        >>> import pandas
+        >>> links = pandas.DataFrame({"from": ["a", "a", "b"], "to": ["b", "a", "a"], "n": [3, 1, 2]})
+        >>> MarkovChain.from_table(links, weight="n").transition_matrix
+        array([[0.25, 0.75], [1.  , 0.  ]])
+        """
+        from klump.sources.events import count_transitions
+
+        columns = {"source": source, "target": target, "weight": weight}
+        return cls(count_transitions(table, **columns, memory_limit=memory_limit), **options)
+
+    @classmethod
     def from_text(cls, text: str, **options: Any) -> MarkovChain:
         """Chain of the characters of a text.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from klump.errors import InvalidChainError
 from klump.sources.adapters.adapted import Adapted, refuse
 
 
@@ -11,7 +12,7 @@ def adapt(given: Any) -> Adapted | None:
     """Transition matrix of an object, with the names of the cells of its ``adata``, if it has one."""
     if isinstance(given, type):
         if hasattr(given, "transition_matrix"):
-            raise refuse(given, f"({given.__name__}) has no values", "pass an instance of the class")
+            raise InvalidChainError(f"{given.__name__} is a class, not a chain", remedy="pass an instance of it")
         return None
     matrix = getattr(given, "transition_matrix", _NOTHING)
     if matrix is _NOTHING:

@@ -93,5 +93,7 @@ def _valuations(model: Any) -> tuple[Hashable, ...] | None:
     if not model.has_state_valuations():
         return None
     found = model.state_valuations
-    names = tuple(str(found.get_string(state)) for state in range(model.nr_states))
+    # Its name before stormpy 2, and since.
+    to_text = found.get_string if hasattr(found, "get_string") else found.to_string
+    names = tuple(str(to_text(state)) for state in range(model.nr_states))
     return names if len(set(names)) == len(names) else None
