@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -10,6 +11,9 @@ from klump.cli.commands import ChainCommand
 from klump.cli.inputs import ChainInput, file_record
 from klump.cli.options import chain_options, printing_options
 from klump.errors import FileFormatError
+
+if TYPE_CHECKING:
+    from klump.chain import MarkovChain
 
 
 @click.command("convert", cls=ChainCommand)
@@ -40,16 +44,19 @@ def command(
     if as_json and Path(source.path).exists():
         source.file.update(file_record(source.path))
     with progress.announce_compilation(progress.SearchProgress(quiet=quiet)):
-        chain = convert_chain(
-            source.path,
-            output,
-            normalize=source.normalize,
-            restrict=source.restrict,
-            restart=source.restart,
-            initial=source.initial,
-            mmap=mmap,
-            stationary=stationary,
-        )
+        if source.columns is not None:
+            chain = _convert_table(source, output, to_folder=to_folder, stationary=stationary)
+        else:
+            chain = convert_chain(
+                source.path,
+                output,
+                normalize=source.normalize,
+                restrict=source.restrict,
+                restart=source.restart,
+                initial=source.initial,
+                mmap=mmap,
+                stationary=stationary,
+            )
     if as_json:
         document = records.document(
             "conversion",
@@ -63,6 +70,24 @@ def command(
         print_lines(tables.heading(source.path, chain))
     if not quiet:
         click.echo(f"klump: {'replaced' if replaced else 'saved'} {output}", err=True)
+
+
+def _convert_table(source: ChainInput, output: str, *, to_folder: bool, stationary: bool) -> MarkovChain:
+    """Count a table, and write the chain."""
+    from klump.files import mapped, write_chain
+    from klump.files.atomic import translate_write_errors
+
+    if to_folder:
+        mapped.require_replaceable(Path(output))
+    chain = source.read()
+    if stationary:
+        _ = chain.stationary_distribution
+    if not to_folder:
+        write_chain(chain, output)
+        return chain
+    with translate_write_errors(output), mapped.staging_folder(Path(output)) as folder:
+        mapped.write(chain, folder)
+    return chain
 
 
 def _check_output(output: str, *, mmap: bool, stationary: bool) -> bool:

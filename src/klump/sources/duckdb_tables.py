@@ -142,9 +142,9 @@ def _register(connection: Any, given: Any, path: Path | None, text: Sequence[str
     if path.name.lower().endswith(_PARQUET):
         relation = connection.read_parquet(name)
     else:
-        found = connection.read_csv(name, header=True).columns
+        found = connection.read_csv(name, header=True, skiprows=0).columns
         types = {column: "VARCHAR" for column in found if column in text}
-        relation = connection.read_csv(name, header=True, dtype=types)
+        relation = connection.read_csv(name, header=True, skiprows=0, dtype=types)
     relation.create_view("given")
     return list(relation.columns)
 
