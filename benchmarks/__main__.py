@@ -8,6 +8,7 @@ from benchmarks import (
     cliffs,
     contest,
     efforts,
+    events,
     first_answer,
     lumping,
     many_machines,
@@ -25,6 +26,7 @@ BENCHMARKS = {
     "lumping": lumping.run,
     "merging": merging.run,
     "many-machines": many_machines.run,
+    "events": events.run,
 }
 # These print tables or write files of their own.
 WITH_OPTIONS = {

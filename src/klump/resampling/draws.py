@@ -23,6 +23,8 @@ from klump.chain import MarkovChain
 from klump.chain.validation import square_matrix
 from klump.errors import InvalidArgumentError
 from klump.resampling.sequences import SequenceCounts
+from klump.sources.adapters import deeptime_models
+from klump.sources.adapters.registry import packages_of
 
 # Spawn key of the draws, different from those of the searches with the same seed.
 _DRAWS_KEY = 101
@@ -76,17 +78,34 @@ class Draws:
         return np.asarray(weights @ by_piece) + self.prior
 
 
+@dataclass(frozen=True, eq=False)
+class GivenChains:
+    """Samples of a posterior distribution that another package has drawn."""
+
+    chains: tuple[MarkovChain, ...]
+
+    def chain(self, number: int) -> MarkovChain:
+        """Return one of the samples."""
+        return self.chains[number]
+
+
 def estimate_chain(
     counts: Any,
     states: Iterable[Hashable] | None,
     prior: Any,
     restrict: Literal["largest"] | None,
     seed: int,
-) -> tuple[MarkovChain, Draws]:
+) -> tuple[MarkovChain, Draws | GivenChains]:
     """Estimate a chain from counts, which are validated, and return its posterior distribution, too."""
     by_piece = None
     if isinstance(counts, SequenceCounts):
         states, by_piece = counts.states if states is None else states, counts.by_piece
+    if "deeptime" in packages_of(counts):
+        counts = deeptime_models.fitted_model(counts)
+        if deeptime_models.is_posterior(counts):
+            return _adopt_posterior(counts, states, prior, restrict)
+        if states is None and hasattr(counts, "state_symbols"):
+            states = deeptime_models.symbols_of(counts)
     counts = getattr(counts, "count_matrix", counts)  # of a deeptime model
     if hasattr(counts, "transition_matrix"):
         raise InvalidArgumentError(
@@ -107,6 +126,28 @@ def estimate_chain(
     if chain.n_states < observed.shape[0]:
         observed, by_piece = _restrict_to_class(observed, by_piece, chain.original_index)
     return chain, Draws(observed, is_sparse, seed, prior, by_piece)
+
+
+def _adopt_posterior(
+    found: Any, states: Iterable[Hashable] | None, prior: Any, restrict: Literal["largest"] | None
+) -> tuple[MarkovChain, GivenChains]:
+    """Estimate and samples of a posterior of deeptime."""
+    for name, value, default in (("prior", prior, 0.0), ("restrict", restrict, None)):
+        if value != default:
+            raise InvalidArgumentError(
+                "is not for a posterior that was sampled already",
+                argument=name,
+                value=value,
+                remedy="leave it out, or pass the counts",
+            )
+    estimate = MarkovChain(found.prior, states)
+    _ = estimate.stationary_distribution  # raises if the chain is reducible
+    chains = tuple(MarkovChain(sample, estimate.states) for sample in found.samples)
+    if not chains:
+        raise InvalidArgumentError(
+            "is a posterior without samples", argument="counts", remedy="draw some, or pass the counts"
+        )
+    return estimate, GivenChains(chains)
 
 
 def _restrict_to_class(
