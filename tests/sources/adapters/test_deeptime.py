@@ -31,7 +31,7 @@ def counts(walk):
 
 
 def test_the_one_liner(walk):
-    answer = klump.aggregate(MaximumLikelihoodMSM().fit_fetch(walk, lagtime=1).submodel([0, 1, 3, 4]), 2)
+    answer = klump.aggregate(MaximumLikelihoodMSM().fit(walk, lagtime=1), 2)
     assert sorted(map(sorted, answer.groups)) == [[0, 1], [3, 4]]
 
 
@@ -90,7 +90,7 @@ def test_posterior_takes_the_samples_of_a_posterior(posterior):
     assert found.estimate.original.states == (0, 1, 3, 4)
     np.testing.assert_array_equal(found.estimate.original.transition_matrix, model.prior.transition_matrix)
     assert len(found.costs) == 12
-    for sample, costs in zip(model.samples, found.costs, strict=True):
+    for sample, costs in zip(model.samples, found.sampled_costs, strict=True):
         assert costs.lumpability == pytest.approx(klump.score(sample.transition_matrix, labels).lumpability)
     assert len(klump.posterior(model, labels, n_samples=5).costs) == 5
     assert klump.bootstrap(posterior, 2, method="sequential").agreement.shape == (12,)
