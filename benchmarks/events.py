@@ -29,7 +29,9 @@ MEMORY = 2.0
 NEEDED = ("duckdb", "pandas", "pyarrow")
 
 
-def run(rows: int = ROWS, sessions: int = SESSIONS, pages: int = PAGES, rounds: int = ROUNDS) -> list[Verdict]:
+def run(
+    rows: int = ROWS, sessions: int = SESSIONS, pages: int = PAGES, rounds: int = ROUNDS
+) -> list[Verdict]:
     missing = [name for name in NEEDED if find_spec(name) is None]
     if missing:
         print(f"not measured: events, because {missing[0]} is not installed")

@@ -38,7 +38,18 @@ ALLOWED_BACK = {
     ("clustering", "plots"),
     ("comparison", "plots"),
 }
-HEAVY = {"dask", "distributed", "duckdb", "numba", "sklearn", "matplotlib", "rich", "joblib", "pandas", "networkx"}
+HEAVY = {
+    "dask",
+    "distributed",
+    "duckdb",
+    "numba",
+    "sklearn",
+    "matplotlib",
+    "rich",
+    "joblib",
+    "pandas",
+    "networkx",
+}
 
 
 def modules() -> list[Path]:

@@ -5,9 +5,9 @@ import sys
 
 import numpy as np
 import pytest
-from cells import CELLS, StandIn, T, make_anndata
 
 import klump
+from cells import CELLS, StandIn, T, make_anndata
 from klump.aggregation import Aggregation
 from klump.errors import InvalidArgumentError, MissingPackageError
 
@@ -106,7 +106,9 @@ def test_cells_are_matched_by_name(rng):
 
 def test_another_anndata():
     answer = Aggregation.from_labels(klump.MarkovChain(P, states=("x", "y", "z")), [0, 0, 1])
-    with pytest.raises(InvalidArgumentError, match=f"adata has {len(CELLS)} cells, but the chain has 3 states"):
+    with pytest.raises(
+        InvalidArgumentError, match=f"adata has {len(CELLS)} cells, but the chain has 3 states"
+    ):
         answer.to_anndata(StandIn())
     with pytest.raises(InvalidArgumentError, match="adata is a list, which has no obs; pass an AnnData"):
         answer.to_anndata([])

@@ -28,7 +28,9 @@ def table(tmp_path, monkeypatch, rng):
     ).sample(frac=1, random_state=0)
     table.to_csv("events.csv", index=False)
     table.to_parquet("events.parquet")
-    pandas.DataFrame({"from": ["a", "a", "b"], "to": ["a", "b", "a"], "n": [1, 3, 2]}).to_parquet("links.parquet")
+    pandas.DataFrame({"from": ["a", "a", "b"], "to": ["a", "b", "a"], "n": [1, 3, 2]}).to_parquet(
+        "links.parquet"
+    )
     (tmp_path / "labels.csv").write_text("state,group\n0,0\n1,0\n2,1\n3,1\n")
     return table
 
@@ -81,17 +83,24 @@ def test_transitions(klump_cli, table):
 def test_the_initial_state_of_a_restart(klump_cli, table):
     found = klump_cli(f"info events.csv {EVENTS} --restart 0.1 --initial 3").stdout
     assert "restarted at state 3 with probability 0.1" in found
-    assert "--initial 9 is not the name of a state" in klump_cli(
-        f"info events.csv {EVENTS} --restart 0.1 --initial 9", status=1
-    ).stderr
+    assert (
+        "--initial 9 is not the name of a state"
+        in klump_cli(f"info events.csv {EVENTS} --restart 0.1 --initial 9", status=1).stderr
+    )
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ("info events.csv --state pages", "events.csv: --state pages is not a column of the table; did you mean 'page'?"),
+        (
+            "info events.csv --state pages",
+            "events.csv: --state pages is not a column of the table; did you mean 'page'?",
+        ),
         ("info events.xlsx --state page", "events.xlsx: the suffix '.xlsx' is not that of a table"),
-        ("info events.csv --state page --memory-limit lots", "--memory-limit lots must be an amount of memory"),
+        (
+            "info events.csv --state page --memory-limit lots",
+            "--memory-limit lots must be an amount of memory",
+        ),
         ("info none.parquet --state page", "none.parquet: cannot be read: No such file or directory"),
     ],
 )

@@ -192,7 +192,10 @@ def write_events(folder):
     """40 visits to 6 pages, of which 3 belong together."""
     rng = np.random.default_rng(0)
     half = np.repeat(rng.integers(2, size=200), 5)
-    pages = [f"{'shop' if side else 'help'}-{page}" for side, page in zip(half, rng.integers(3, size=1000), strict=True)]
+    pages = [
+        f"{'shop' if side else 'help'}-{page}"
+        for side, page in zip(half, rng.integers(3, size=1000), strict=True)
+    ]
     rows = [(number // 25, 60 * number, page) for number, page in enumerate(pages)]
     (folder / "events.csv").write_text("visit,time,page\n" + "".join(f"{v},{t},{p}\n" for v, t, p in rows))
     parquet, pyarrow = pytest.importorskip("pyarrow.parquet"), pytest.importorskip("pyarrow")

@@ -1,5 +1,6 @@
 """Tables of events and of transitions, against counts in plain Python."""
 
+import itertools
 import subprocess
 import sys
 from collections import Counter, defaultdict
@@ -45,13 +46,15 @@ def textbook_counts(rows):
     pairs, first = Counter(), Counter()
     for events in by_session.values():
         states = [state for _, state in sorted(events, key=lambda event: event[0])]
-        pairs.update(zip(states, states[1:], strict=False))
+        pairs.update(itertools.pairwise(states))
         first[states[0]] += 1
     return pairs, first
 
 
 def found_counts(adapted):
-    matrix = np.asarray(adapted.matrix if isinstance(adapted.matrix, np.ndarray) else adapted.matrix.toarray())
+    matrix = np.asarray(
+        adapted.matrix if isinstance(adapted.matrix, np.ndarray) else adapted.matrix.toarray()
+    )
     names = adapted.states
     return {(names[i], names[j]): int(matrix[i, j]) for i, j in zip(*np.nonzero(matrix), strict=True)}
 
@@ -216,11 +219,23 @@ def test_nan_is_a_missing_value():
     ("table", "columns", "message"),
     [
         ({"x": []}, {"state": "x"}, "table has no rows"),
-        ({"s": [1, 2], "x": ["a", "b"]}, {"state": "x", "session": "s"}, "none of the sessions in 's' has two"),
-        ({"t": ["soon", "later"], "x": ["a", "b"]}, {"state": "x", "time": "t"}, "time='t' has 'soon', which is"),
+        (
+            {"s": [1, 2], "x": ["a", "b"]},
+            {"state": "x", "session": "s"},
+            "none of the sessions in 's' has two",
+        ),
+        (
+            {"t": ["soon", "later"], "x": ["a", "b"]},
+            {"state": "x", "time": "t"},
+            "time='t' has 'soon', which is",
+        ),
         ({"x": [1, "1", 1]}, {"state": "x"}, "state='x' mixes values of several types"),
         ({"x": ["a", "b"]}, {"state": 0}, "state=0 must be the name of a column"),
-        ({"x": ["a", "b"]}, {"state": "x", "memory_limit": "1; DROP"}, "memory_limit='1; DROP' must be an amount"),
+        (
+            {"x": ["a", "b"]},
+            {"state": "x", "memory_limit": "1; DROP"},
+            "memory_limit='1; DROP' must be an amount",
+        ),
     ],
 )
 def test_tables_that_cannot_be_counted(table, columns, message):
@@ -270,7 +285,12 @@ def test_addresses_are_no_files():
 def test_duckdb_works_in_a_folder_that_is_removed_and_without_extensions(rng, monkeypatch, tmp_path):
     monkeypatch.setattr(duckdb_tables.tempfile, "tempdir", str(tmp_path))
     with duckdb_tables.open_table(events_table(rng), [], "200MB") as opened:
-        settings = "autoinstall_known_extensions", "autoload_known_extensions", "temp_directory", "memory_limit"
+        settings = (
+            "autoinstall_known_extensions",
+            "autoload_known_extensions",
+            "temp_directory",
+            "memory_limit",
+        )
         found = {name: opened.run(f"SELECT current_setting('{name}')").fetchone()[0] for name in settings}
         assert [found.pop(name) for name in settings[:2]] == [False, False]
         assert found["temp_directory"].startswith(str(tmp_path))
@@ -282,9 +302,12 @@ def test_duckdb_works_in_a_folder_that_is_removed_and_without_extensions(rng, mo
 def test_more_events_than_memory(rng, tmp_path):
     """The sort alone takes more than the limit, so that DuckDB writes to its folder."""
     n = 1_000_000
-    table = pyarrow.table({"s": rng.integers(n // 10, size=n), "t": rng.random(n), "x": rng.integers(9, size=n)})
+    table = pyarrow.table(
+        {"s": rng.integers(n // 10, size=n), "t": rng.random(n), "x": rng.integers(9, size=n)}
+    )
     narrow, wide = (
-        count_events(table, session="s", time="t", state="x", memory_limit=limit) for limit in ("100MB", "2GB")
+        count_events(table, session="s", time="t", state="x", memory_limit=limit)
+        for limit in ("100MB", "2GB")
     )
     np.testing.assert_array_equal(narrow.matrix, wide.matrix)
     assert narrow.matrix.sum() == n - len(np.unique(table["s"].to_numpy()))

@@ -390,7 +390,7 @@ class Aggregation:
         return export.to_dict(self)
 
     def to_frame(self) -> Any:
-        """pandas DataFrame with a row per state: ``state``, ``group``, ``mass`` and ``membership``.
+        """Pandas DataFrame with a row per state: ``state``, ``group``, ``mass`` and ``membership``.
 
         ``mass`` is the stationary probability of the state, and ``membership`` the probability of its group: 1 for a
         partition.

@@ -69,9 +69,7 @@ def to_frame(agg: Aggregation) -> Any:
     pandas = _import("pandas", "to_frame()")
     states, labels = agg.original.states, agg.labels
     mass = (
-        agg.original.stationary_distribution
-        if agg.original.is_irreducible
-        else np.full(len(states), np.nan)
+        agg.original.stationary_distribution if agg.original.is_irreducible else np.full(len(states), np.nan)
     )
     return pandas.DataFrame(
         {
@@ -127,7 +125,11 @@ def to_anndata(agg: Aggregation, adata: Any, key: str = "klump") -> None:
         "method": agg.method,
         # Files of AnnData have no None.
         **({} if agg.random_state is None else {"seed": agg.random_state}),
-        **({"costs": agg.costs.to_dict(agg.beta, agg.gamma), "masses": agg.masses.copy()} if stationary else {}),
+        **(
+            {"costs": agg.costs.to_dict(agg.beta, agg.gamma), "masses": agg.masses.copy()}
+            if stationary
+            else {}
+        ),
         "transition_matrix": _to_array(agg.chain.transition_matrix),
         "klump": __version__,
     }

@@ -90,7 +90,7 @@ class MarkovChain:
         initial = found.initial if initial is None else initial
         labels = found.labels if labels is None else labels
         rewards = found.rewards if rewards is None else rewards
-        given = found.matrix if found.dead_ends is None else _fill_dead_ends(found, states, restart, initial)
+        given = _fill_dead_ends(found, states, restart, initial)
         # The matrix of a MarkovChain is validated already, and immutable.
         known = P if isinstance(P, MarkovChain) else None
         normalize = normalize or found.normalize
@@ -406,8 +406,8 @@ class MarkovChain:
         """
         from klump.sources.events import count_events
 
-        columns = {"state": state, "session": session, "time": time}
-        return cls(count_events(table, **columns, memory_limit=memory_limit), **options)
+        counted = count_events(table, state=state, session=session, time=time, memory_limit=memory_limit)
+        return cls(counted, **options)
 
     @classmethod
     def from_table(
@@ -431,8 +431,10 @@ class MarkovChain:
         """
         from klump.sources.events import count_transitions
 
-        columns = {"source": source, "target": target, "weight": weight}
-        return cls(count_transitions(table, **columns, memory_limit=memory_limit), **options)
+        counted = count_transitions(
+            table, source=source, target=target, weight=weight, memory_limit=memory_limit
+        )
+        return cls(counted, **options)
 
     @classmethod
     def from_text(cls, text: str, **options: Any) -> MarkovChain:
@@ -545,7 +547,9 @@ def _unwrap(given: Any) -> Adapted:
 def _fill_dead_ends(
     found: Adapted, states: Iterable[Hashable] | None, restart: float | None, initial: Any
 ) -> Any:
-    """Weights with rows of zeros replaced by the restart distribution; without a restart they are an error."""
+    """Matrix in which an adapter's dead ends are replaced by the restart distribution, or an error without one."""
+    if found.dead_ends is None:
+        return found.matrix
     from klump.sources.dead_ends import fill_dead_ends
 
     names = range(found.matrix.shape[0]) if states is None else tuple(states)

@@ -38,7 +38,9 @@ _CHAIN = (
 )
 # A FILE that is a table, and the names of its columns.
 _TABLE = (
-    click.option("--state", metavar="COLUMN", help="FILE is a table of events (.csv, .parquet): column of states."),
+    click.option(
+        "--state", metavar="COLUMN", help="FILE is a table of events (.csv, .parquet): column of states."
+    ),
     click.option("--session", metavar="COLUMN", help="Column of sessions.  [default: all rows are one]"),
     click.option("--time", metavar="COLUMN", help="Column of times.  [default: rows are in order]"),
     click.option(
@@ -282,7 +284,10 @@ def _table_columns(
     normalize: bool,
 ) -> TableColumns | None:
     """Columns of a table of events or of transitions; None if no column is named."""
-    named = [{name: column for name, column in part.items() if column is not None} for part in (events, transitions)]
+    named = [
+        {name: column for name, column in part.items() if column is not None}
+        for part in (events, transitions)
+    ]
     if not any(named):
         if memory_limit is not None:
             raise click.UsageError("--memory-limit is for tables; name their columns, or leave it out")
@@ -293,11 +298,15 @@ def _table_columns(
             "transitions; leave out one of the two"
         )
     if normalize:
-        raise click.UsageError("--normalize is for files of chains: the weights of tables are always normalized")
+        raise click.UsageError(
+            "--normalize is for files of chains: the weights of tables are always normalized"
+        )
     given, needed = (named[0], ["state"]) if named[0] else (named[1], ["source", "target"])
     missing = [name for name in needed if name not in given]
     if missing:
-        raise click.UsageError(f"--{next(iter(given))} needs --{missing[0]} as well, the column of {_WHAT[missing[0]]}")
+        raise click.UsageError(
+            f"--{next(iter(given))} needs --{missing[0]} as well, the column of {_WHAT[missing[0]]}"
+        )
     return TableColumns(given, memory_limit)
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from klump import __version__
 from klump.documents import name as name
-from klump.documents import plain
+from klump.documents import plain as plain
 from klump.documents import versions as versions
 
 if TYPE_CHECKING:

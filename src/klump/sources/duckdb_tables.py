@@ -90,7 +90,10 @@ def open_table(given: Any, columns: Sequence[str], memory_limit: str = MEMORY_LI
     """
     if not isinstance(memory_limit, str) or not _MEMORY.fullmatch(memory_limit):
         raise InvalidArgumentError(
-            "must be an amount of memory", argument="memory_limit", value=memory_limit, remedy="pass '4GB', say"
+            "must be an amount of memory",
+            argument="memory_limit",
+            value=memory_limit,
+            remedy="pass '4GB', say",
         )
     path = _path_of(given)
     duckdb = _import_duckdb()
@@ -136,7 +139,14 @@ def _register(connection: Any, given: Any, path: Path | None, text: Sequence[str
     if path is None:
         table = _to_registered(given)
         connection.register("given", table)
-        return list(map(str, table.columns if hasattr(table, "columns") and hasattr(table, "dtypes") else table.column_names))
+        return list(
+            map(
+                str,
+                table.columns
+                if hasattr(table, "columns") and hasattr(table, "dtypes")
+                else table.column_names,
+            )
+        )
     # Absolute, so that no path is taken for an address; brackets make each special character stand for itself.
     name = _PATTERN.sub(r"[\1]", str(path.resolve()))
     if path.name.lower().endswith(_PARQUET):

@@ -74,10 +74,13 @@ def count_events(
         opened.run(
             "CREATE TABLE pairs AS SELECT source, target, count(*) AS weight, count_if(is_first) AS n_first FROM ("
             "SELECT source, lead(source) OVER by_time AS target, lag(source) OVER by_time IS NULL AS is_first "
-            "FROM (SELECT session, time, number AS source, events.rowid AS place FROM events JOIN states USING (state)) "
+            "FROM (SELECT session, time, number AS source, events.rowid AS place "
+            "FROM events JOIN states USING (state)) "
             "WINDOW by_time AS (PARTITION BY session ORDER BY time, place)) GROUP BY source, target"
         )
-        firsts = opened.run("SELECT source, sum(n_first)::BIGINT AS n FROM pairs GROUP BY source").fetchnumpy()
+        firsts = opened.run(
+            "SELECT source, sum(n_first)::BIGINT AS n FROM pairs GROUP BY source"
+        ).fetchnumpy()
         first = np.zeros(len(states))
         first[firsts["source"]] = firsts["n"]
         pairs = opened.run("SELECT source, target, weight FROM pairs WHERE target IS NOT NULL").fetchnumpy()
@@ -131,7 +134,9 @@ def count_transitions(
             "SELECT a.number AS source, b.number AS target, weight FROM links "
             "JOIN states a ON links.source = a.state JOIN states b ON links.target = b.state"
         ).fetchnumpy()
-    return _tabulate(pairs, states, None, DeadEnds("state {} has no transition", "drop the rows that lead to it"))
+    return _tabulate(
+        pairs, states, None, DeadEnds("state {} has no transition", "drop the rows that lead to it")
+    )
 
 
 def _store_events(opened: Table, state: str, session: str | None, time: str | None) -> None:

@@ -62,13 +62,17 @@ def test_states_that_were_not_counted(walk):
 
 def test_estimators(counts):
     estimator = MaximumLikelihoodMSM()
-    with pytest.raises(InvalidChainError, match=r"deeptime.MaximumLikelihoodMSM is not fitted; call its fit\(\)"):
+    with pytest.raises(
+        InvalidChainError, match=r"deeptime.MaximumLikelihoodMSM is not fitted; call its fit\(\)"
+    ):
         klump.aggregate(estimator, 2)
     assert klump.MarkovChain(estimator.fit(counts)).n_states == 4
 
 
 def test_the_hidden_chain_of_a_hidden_markov_model():
-    model = HiddenMarkovModel(np.array([[0.9, 0.1], [0.3, 0.7]]), np.array([[0.5, 0.5, 0.0], [0.0, 0.5, 0.5]]))
+    model = HiddenMarkovModel(
+        np.array([[0.9, 0.1], [0.3, 0.7]]), np.array([[0.5, 0.5, 0.0], [0.0, 0.5, 0.5]])
+    )
     np.testing.assert_array_equal(klump.MarkovChain(model).transition_matrix, [[0.9, 0.1], [0.3, 0.7]])
 
 
@@ -79,7 +83,9 @@ def posterior(walk):
 
 
 def test_a_posterior_is_refused_by_name_where_one_chain_is_expected(posterior):
-    with pytest.raises(InvalidChainError, match=r"BayesianMSMPosterior holds 12 chains; pass it to klump.posterior"):
+    with pytest.raises(
+        InvalidChainError, match=r"BayesianMSMPosterior holds 12 chains; pass it to klump.posterior"
+    ):
         klump.aggregate(posterior, 2)
 
 
@@ -94,7 +100,9 @@ def test_posterior_takes_the_samples_of_a_posterior(posterior):
         assert costs.lumpability == pytest.approx(klump.score(sample.transition_matrix, labels).lumpability)
     assert len(klump.posterior(model, labels, n_samples=5).costs) == 5
     assert klump.bootstrap(posterior, 2, method="sequential").agreement.shape == (12,)
-    with pytest.raises(InvalidArgumentError, match="prior=1.0 is not for a posterior that was sampled already"):
+    with pytest.raises(
+        InvalidArgumentError, match=r"prior=1\.0 is not for a posterior that was sampled already"
+    ):
         klump.posterior(posterior, labels, prior=1.0)
 
 

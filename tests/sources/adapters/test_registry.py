@@ -16,7 +16,9 @@ from klump.sources.adapters.registry import ADAPTERS
 P = [[0.9, 0.1], [0.3, 0.7]]
 
 
-@pytest.mark.parametrize("given", [P, tuple(map(tuple, P)), np.array(P), sparse.csr_array(P), memoryview(b"1")])
+@pytest.mark.parametrize(
+    "given", [P, tuple(map(tuple, P)), np.array(P), sparse.csr_array(P), memoryview(b"1")]
+)
 def test_arrays_are_left_to_numpy(given):
     assert adapt(given) is None
 

@@ -4,12 +4,13 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from cells import CELLS, StandIn, T, make_anndata
 from scipy import sparse
 
 import klump
+from cells import CELLS, StandIn, T, make_anndata
 from klump.errors import InvalidArgumentError, InvalidChainError
 from klump.sources.adapters import anndata_objects
+
 
 @pytest.fixture(params=[StandIn, make_anndata], ids=["stand-in", "anndata"])
 def make(request):
@@ -61,7 +62,9 @@ def test_kernels_name_the_cells():
     kernel = SimpleNamespace(transition_matrix=sparse.csr_matrix(T), adata=StandIn())
     assert klump.MarkovChain(kernel).states == CELLS
     kernel = SimpleNamespace(transition_matrix=None, adata=StandIn())
-    with pytest.raises(InvalidChainError, match=r"has no transition matrix yet; call its compute_transition_matrix"):
+    with pytest.raises(
+        InvalidChainError, match=r"has no transition matrix yet; call its compute_transition_matrix"
+    ):
         klump.MarkovChain(kernel)
 
 

@@ -19,8 +19,16 @@ endmodule
 label "goal" = s = 3;
 rewards "steps" s < 3 : 1; endrewards
 """
-CTMC = "ctmc\nmodule q\n s : [0..2] init 0;\n <> s < 2 -> 2 : (s' = s + 1);\n <> s > 0 -> 3 : (s' = s - 1);\nendmodule\n"
-MDP = "mdp\nmodule m\n s : [0..1] init 0;\n [a] s = 0 -> 1 : (s' = 1);\n [b] true -> 1 : (s' = 0);\nendmodule\n"
+CTMC = """ctmc
+module queue
+  s : [0..2] init 0;
+  <> s < 2 -> 2 : (s' = s + 1);
+  <> s > 0 -> 3 : (s' = s - 1);
+endmodule
+"""
+MDP = (
+    "mdp\nmodule m\n s : [0..1] init 0;\n [a] s = 0 -> 1 : (s' = 1);\n [b] true -> 1 : (s' = 0);\nendmodule\n"
+)
 
 
 @pytest.fixture
@@ -53,5 +61,7 @@ def test_rates_are_uniformised(build):
 
 
 def test_an_mdp_is_refused_by_name(build):
-    with pytest.raises(InvalidChainError, match=r"\(MDP\) is not a Markov chain: its actions are not chosen; apply"):
+    with pytest.raises(
+        InvalidChainError, match=r"\(MDP\) is not a Markov chain: its actions are not chosen; apply"
+    ):
         klump.aggregate(build(MDP), 2)

@@ -57,7 +57,9 @@ def test_columns_without_names():
 
 @pytest.mark.parametrize("make", [polars_table, pyarrow_table])
 def test_a_table_that_is_not_square(make):
-    with pytest.raises(InvalidArgumentError, match=r"with 3 rows and 4 columns is not a square table.*from_events"):
+    with pytest.raises(
+        InvalidArgumentError, match=r"with 3 rows and 4 columns is not a square table.*from_events"
+    ):
         klump.MarkovChain(make()[:3])
 
 
@@ -68,7 +70,9 @@ def test_a_list_of_events_is_not_a_matrix():
 
 
 def test_lazy_frames():
-    with pytest.raises(InvalidChainError, match=r"polars.LazyFrame has no values yet; pass given.collect\(\)"):
+    with pytest.raises(
+        InvalidChainError, match=r"polars.LazyFrame has no values yet; pass given.collect\(\)"
+    ):
         klump.aggregate(polars_table().lazy(), 2)
 
 

@@ -12,7 +12,9 @@ def adapt(given: Any) -> Adapted | None:
     """Transition matrix of an object, with the names of the cells of its ``adata``, if it has one."""
     if isinstance(given, type):
         if hasattr(given, "transition_matrix"):
-            raise InvalidChainError(f"{given.__name__} is a class, not a chain", remedy="pass an instance of it")
+            raise InvalidChainError(
+                f"{given.__name__} is a class, not a chain", remedy="pass an instance of it"
+            )
         return None
     matrix = getattr(given, "transition_matrix", _NOTHING)
     if matrix is _NOTHING:

@@ -32,8 +32,8 @@ _ANY_PACKAGE = "klump.sources.adapters.matrix_holders"
 # item after the other: minutes for an AnnData.
 _ARRAY_PROTOCOLS = ("__array__", "__array_interface__", "__array_struct__")
 _REMEDY = (
-    "pass a transition matrix (an array, or a SciPy sparse matrix), a table with one row and one column per state, or an "
-    f"object of {', '.join(sorted(set(ADAPTERS) | {'cellrank'}))}"
+    "pass a transition matrix (an array, or a SciPy sparse matrix), a table with one row and one column per state, "
+    f"or an object of {', '.join(sorted(set(ADAPTERS) | {'cellrank'}))}"
 )
 
 

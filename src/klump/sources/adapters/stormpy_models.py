@@ -53,7 +53,9 @@ def _to_csr(matrix: Any) -> sparse.csr_array:
             values.append(float(value))
         ends.append(len(columns))
     shape = (matrix.nr_rows, matrix.nr_columns)
-    return sparse.csr_array((np.array(values), np.array(columns, dtype=np.int64), np.array(ends)), shape=shape)
+    return sparse.csr_array(
+        (np.array(values), np.array(columns, dtype=np.int64), np.array(ends)), shape=shape
+    )
 
 
 def _without_diagonal(rates: sparse.csr_array) -> sparse.csr_array:
