@@ -120,7 +120,7 @@ def count_transitions(
     >>> links = pandas.DataFrame({"from": ["a", "a", "b"], "to": ["b", "a", "a"], "n": [3, 1, 2]})
     >>> found = count_transitions(links, weight="n")
     >>> found.states, found.matrix.tolist()
-    (('a', 'b'), [[1, 3], [2, 0]])
+    (('a', 'b'), [[1.0, 3.0], [2.0, 0.0]])
     """
     text = [column for column in (source, target) if isinstance(column, str)]
     with open_table(table, text, memory_limit) as opened:
