@@ -117,8 +117,15 @@ def test_bad_tables(klump_cli, table, arguments, message):
         ("--source a", "--source needs --target as well"),
         ("--state page --source a", "leave out one of the two"),
         ("--state page --normalize", "--normalize is for files of chains"),
+        ("--state page --ctmc", "--ctmc is for files of chains"),
+        ("--state page --format csv", "--format is for files of chains"),
         ("--memory-limit 2GB", "--memory-limit is for tables"),
     ],
 )
 def test_wrong_usage(klump_cli, table, options, message):
     assert message in " ".join(klump_cli(f"info events.csv {options}", status=2).stderr.split())
+
+
+def test_tables_are_not_read_from_standard_input(klump_cli):
+    error = klump_cli("info - --state page", status=2).stderr
+    assert "tables are not read from standard input" in " ".join(error.split())

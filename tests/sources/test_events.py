@@ -157,8 +157,20 @@ def test_the_chain_knows_where_sessions_begin():
     np.testing.assert_allclose(chain.transition_matrix, [[0.25, 0.75, 0], [0.25, 0, 0.75], [1, 0, 0]])
     elsewhere = MarkovChain.from_events(table, session="s", state="x", restart=0.25, initial="b")
     np.testing.assert_array_equal(elsewhere.initial, [0, 1, 0])
-    with pytest.raises(InvalidArgumentError, match=r"state 'c' has no successor.*pass restart=p"):
+    words = r"state 'c' has no successor.*drop its rows, or pass restrict='connected'.*restart=p"
+    with pytest.raises(InvalidArgumentError, match=words):
         MarkovChain.from_events(table, session="s", state="x")
+
+
+def test_the_connected_set_goes_by_counts():
+    # Two states with 9 counts between them, three with 6, and a dead end.
+    states = [*"abababababcdecdecz"]
+    chain = MarkovChain.from_events(pandas.DataFrame({"x": states}), state="x", restrict="connected")
+    assert chain.states == ("a", "b")
+    assert "the counts; dropped 'c', 'd', 'e', 'z'" in chain.applied[0]
+    links = pandas.DataFrame({"from": states[:-1], "to": states[1:]})
+    assert MarkovChain.from_table(links, restrict="connected").states == ("a", "b")
+    assert MarkovChain.from_table(links.drop_duplicates(), restrict="connected").states == ("c", "d", "e")
 
 
 @pytest.mark.parametrize("kind", KINDS)
