@@ -8,6 +8,7 @@ from benchmarks import (
     cliffs,
     contest,
     efforts,
+    events,
     first_answer,
     lumping,
     many_machines,
@@ -26,6 +27,7 @@ BENCHMARKS = {
     "lumping": lumping.run,
     "merging": merging.run,
     "many-machines": many_machines.run,
+    "events": events.run,
     "renumbering": renumbering.run,
 }
 # These print tables or write files of their own.

@@ -16,8 +16,9 @@ TOOLS = {"coverage", "hypothesis", "mypy", "pytest", "pytest-xdist", "ruff"}
 # Dependencies of the oldest versions that are pinned too: matplotlib 3.8 calls functions that pyparsing 3.3 deprecates,
 # and the tests turn warnings into errors.
 INDIRECT = {"pyparsing==3.2.*"}
-# "klump[dask]>=1.2.3": the name, and the first two components of the version; what is bracketed is left out.
-_REQUIREMENT = re.compile(r"([\w.-]+)(?:\[[\w,-]*\])?>=(\d+)(?:\.(\d+))?(?:\.\d+)*")
+# "klump[dask]>=1.2.3; marker": the name, and the first two components of the version. The bracketed extras and the
+# marker are left out: a constraint on a package that is not installed has no effect.
+_REQUIREMENT = re.compile(r"([\w.-]+)(?:\[[\w,-]*\])?>=(\d+)(?:\.(\d+))?(?:\.\d+)*(?:;.*)?")
 
 
 def constraint(requirement: str) -> str | None:

@@ -4,10 +4,12 @@ The Python blocks of a page run in one namespace, from top to bottom, in an empt
 (``chain``, ``labels``, ...) is in ``GIVEN``; what is too large for a test is made smaller in ``SMALLER``.
 """
 
+import ast
 import json
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from contextlib import suppress
@@ -71,6 +73,8 @@ SMALLER = {
 }
 # Each block is a program of its own: the processes of a local cluster import its file.
 PROGRAMS = {"many_machines.md"}
+# Each block stands on its own, and is skipped where a package that it imports is not installed.
+SECTIONS = {"bring_your_data.md"}
 # Pages that show what they print, beside the line or in a block ```text below.
 PRINTED = {"continuous_time.md", "guarantees.md", "many_machines.md", "tutorial.md"}
 
@@ -108,7 +112,7 @@ def pages_with(language):
 
 def test_the_lists_name_existing_pages():
     """A page or a block that is gone leaves no exception behind."""
-    assert PAGES.keys() >= GIVEN.keys() | SMALLER.keys() | PROGRAMS | PRINTED
+    assert PAGES.keys() >= GIVEN.keys() | SMALLER.keys() | PROGRAMS | PRINTED | SECTIONS
     for name, replaced in SMALLER.items():
         assert all(old in PAGES[name].read_text(encoding="utf-8") for old in replaced)
     commands = [command for name in pages_with("sh") for command in klump_commands(name)]
@@ -116,7 +120,7 @@ def test_the_lists_name_existing_pages():
 
 
 @compiled
-@pytest.mark.parametrize("name", [name for name in pages_with("python") if name not in PROGRAMS])
+@pytest.mark.parametrize("name", [name for name in pages_with("python") if name not in PROGRAMS | SECTIONS])
 def test_python_blocks_run_and_print_what_they_say(name, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     namespace = {}
@@ -149,6 +153,30 @@ def test_programs_print_what_they_say(name, number, tmp_path):
     assert done.stdout.splitlines() == printed([block])
 
 
+def imported(text):
+    """Packages that a block imports."""
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Import):
+            yield from (alias.name.partition(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield node.module.partition(".")[0]
+
+
+@compiled
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(
+    ("name", "number"), [(name, number) for name in SECTIONS for number in range(len(blocks(name, "python")))]
+)
+def test_sections_run_on_their_own(name, number, small_files, tmp_path, monkeypatch):
+    text = blocks(name, "python")[number][1]
+    for package in imported(text):
+        pytest.importorskip(package)
+    for file in ("events.csv", "events.parquet"):
+        shutil.copy(small_files / file, tmp_path)
+    monkeypatch.chdir(tmp_path)
+    exec(compile(text, f"{name}: block {number + 1}", "exec"), {})
+
+
 def shell_commands(name):
     """Commands of a page's ``sh`` blocks, without their comments."""
     for _, text in blocks(name, "sh"):
@@ -160,6 +188,21 @@ def klump_commands(name):
     return [command for command in shell_commands(name) if command.startswith("klump ")]
 
 
+def write_events(folder):
+    """40 visits to 6 pages, of which 3 belong together."""
+    rng = np.random.default_rng(0)
+    half = np.repeat(rng.integers(2, size=200), 5)
+    pages = [
+        f"{'shop' if side else 'help'}-{page}"
+        for side, page in zip(half, rng.integers(3, size=1000), strict=True)
+    ]
+    rows = [(number // 25, 60 * number, page) for number, page in enumerate(pages)]
+    (folder / "events.csv").write_text("visit,time,page\n" + "".join(f"{v},{t},{p}\n" for v, t, p in rows))
+    parquet, pyarrow = pytest.importorskip("pyarrow.parquet"), pytest.importorskip("pyarrow")
+    columns = dict(zip(("visit", "time", "page"), zip(*rows, strict=True), strict=True))
+    parquet.write_table(pyarrow.table(columns), folder / "events.parquet")
+
+
 @pytest.fixture(scope="module")
 def small_files(tmp_path_factory):
     """A folder with a chain of 14 states under each name that the pages use, as probabilities and as counts."""
@@ -168,6 +211,7 @@ def small_files(tmp_path_factory):
     for file in ("chain.csv", "chain.npz", "chain.mtx", "model.csv", "shop.csv"):
         klump.write_chain(chain, folder / file)
     (folder / "labels.csv").write_text("state,group\n" + "".join(f"{i},{y}\n" for i, y in enumerate(labels)))
+    write_events(folder)
     counts = np.ceil(1e4 * chain.joint).astype(int)
     rows = "".join(f"{i},{j},{count}\n" for (i, j), count in np.ndenumerate(counts))
     for file in ("letters.csv", "src/klump/data/letter_bigrams.csv"):

@@ -383,6 +383,43 @@ class Aggregation:
 
         save(self, path)
 
+    def to_dict(self) -> dict[str, Any]:
+        """The document of ``klump aggregate --json`` as plain Python values, without input file and settings."""
+        from klump.aggregation import export
+
+        return export.to_dict(self)
+
+    def to_frame(self) -> Any:
+        """Pandas DataFrame with a row per state: ``state``, ``group``, ``mass`` and ``membership``.
+
+        ``mass`` is the stationary probability of the state, and ``membership`` the probability of its group: 1 for a
+        partition.
+        """
+        from klump.aggregation import export
+
+        return export.to_frame(self)
+
+    def to_networkx(self) -> Any:
+        """The aggregated chain as a networkx DiGraph.
+
+        Nodes are the groups, with ``mass``, ``members`` and ``n_members``; edges have the transition probability as
+        ``weight``.
+        """
+        from klump.aggregation import export
+
+        return export.to_networkx(self)
+
+    def to_anndata(self, adata: Any, key: str = "klump") -> None:
+        """Write to an AnnData: the groups of the cells, the map, and the costs.
+
+        ``obs[key]`` gets the groups as a categorical, ``obsm[key + "_memberships"]`` the n x k map, and ``uns[key]``
+        the number of groups, beta, gamma, method, seed, costs, masses and transition matrix. States are matched with
+        cells by name; cells that the chain does not have, after ``restrict``, get missing values.
+        """
+        from klump.aggregation import export
+
+        export.to_anndata(self, adata, key)
+
     def __str__(self) -> str:
         lines = [
             f"{format_count(self.original.n_states, 'state')} in {format_count(self.n_states, 'group')}, "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +22,10 @@ from klump.chain.wording import Change, format_count
 from klump.choices import Restriction
 from klump.errors import InvalidArgumentError, Setting
 
-ChainLike = Any  # a MarkovChain, an array, a sparse matrix, or an object with a .transition_matrix
+if TYPE_CHECKING:
+    from klump.sources.adapters import Adapted
+
+ChainLike = Any  # a MarkovChain, an array, a sparse matrix, or an object that an adapter knows
 
 
 class MarkovChain(ChainQuantities):
@@ -32,7 +35,8 @@ class MarkovChain(ChainQuantities):
     ----------
     P
         Transition matrix: an array, any SciPy sparse matrix (which stays sparse), a DataFrame whose
-        columns name the states, or an object with a ``transition_matrix``.
+        columns name the states, or an object of another package that holds a chain (see
+        :mod:`klump.sources.adapters`): a graph, a Markov state model, a kernel, a verification model.
     states
         Names of the states, any hashable values; ``0 .. n-1`` if left out.
     stationary_distribution
@@ -76,18 +80,25 @@ class MarkovChain(ChainQuantities):
         labels: Mapping[str, Any] | None = None,
         rewards: Mapping[str, Any] | None = None,
     ) -> None:
-        given, found_states = _unwrap(P)
+        found = _unwrap(P)
+        states = found.states if states is None else states
+        initial = found.initial if initial is None else initial
+        labels = found.labels if labels is None else labels
+        rewards = found.rewards if rewards is None else rewards
+        given = found.matrix
         # The matrix of a MarkovChain is validated already, and immutable.
         known = P if isinstance(P, MarkovChain) else None
         counted, matrix = known._counted if known else None, given
         if known is None:
+            normalize = normalize or found.normalize
             matrix, precision = validation.square_matrix(given)
             counted = validation.row_sums(matrix) if normalize else None
+        n = matrix.shape[0]
+        names = None if states is None else validation.state_names(states, n)
+        if known is None:
+            _require_successors(found, matrix, names, restart=restart, restrict=restrict)
             mended = restart is not None or restrict is not None
             matrix = validation.make_stochastic(matrix, precision, normalize=normalize, allow_empty=mended)
-        n = matrix.shape[0]
-        states = found_states if states is None else states
-        names = None if states is None else validation.state_names(states, n)
         parts = Parts(
             matrix,
             names,
@@ -245,6 +256,62 @@ class MarkovChain(ChainQuantities):
         return cls.from_counts(counts, states, **options)
 
     @classmethod
+    def from_events(
+        cls,
+        table: Any,
+        *,
+        state: str,
+        session: str | None = None,
+        time: str | None = None,
+        memory_limit: str = "1GB",
+        **options: Any,
+    ) -> MarkovChain:
+        """Maximum-likelihood chain of a table of events: normalised counts of successive states within sessions.
+
+        Parameters are documented in :func:`klump.sources.events.count_events`. The chain's ``initial`` distribution is
+        that of the first events of the sessions, so that a ``restart`` begins another session. A state without a
+        successor is an error, unless ``restrict`` drops it, or ``restart`` is given: then it restarts with
+        probability 1.
+
+        >>> import pandas
+        >>> visits = pandas.DataFrame({"visit": [1, 2, 1, 2, 1], "page": ["home", "home", "shop", "shop", "home"]})
+        >>> chain = MarkovChain.from_events(visits, session="visit", state="page")
+        >>> chain.states, chain.initial
+        (('home', 'shop'), array([1., 0.]))
+        """
+        from klump.sources.events import count_events
+
+        counted = count_events(table, state=state, session=session, time=time, memory_limit=memory_limit)
+        return cls(counted, **options)
+
+    @classmethod
+    def from_table(
+        cls,
+        table: Any,
+        *,
+        source: str = "from",
+        target: str = "to",
+        weight: str | None = None,
+        memory_limit: str = "1GB",
+        **options: Any,
+    ) -> MarkovChain:
+        """Chain from a table with one transition per row; weights of equal transitions add up, and are normalised.
+
+        Parameters are documented in :func:`klump.sources.events.count_transitions`.
+
+        >>> import pandas
+        >>> links = pandas.DataFrame({"from": ["a", "a", "b"], "to": ["b", "a", "a"], "n": [3, 1, 2]})
+        >>> MarkovChain.from_table(links, weight="n").transition_matrix
+        array([[0.25, 0.75], [1.  , 0.  ]])
+        """
+        from klump.sources.events import count_transitions
+
+        counted = count_transitions(
+            table, source=source, target=target, weight=weight, memory_limit=memory_limit
+        )
+        return cls(counted, **options)
+
+    @classmethod
     def from_text(cls, text: str, **options: Any) -> MarkovChain:
         """Chain of the characters of a text.
 
@@ -289,13 +356,20 @@ class MarkovChain(ChainQuantities):
         A node without an outgoing edge is an error, unless ``restrict`` drops it, or ``restart`` is given: then it
         restarts with probability 1.
         """
-        from klump.sources.dead_ends import require_successors
-        from klump.sources.graphs import weighted_adjacency
+        from klump.sources.adapters.graphs import random_walk
 
-        adjacency, nodes = weighted_adjacency(G, weight)
-        words = {"problem": "node {} has no outgoing edge", "remedy": "remove it, add a loop, or pass "}
-        require_successors(adjacency, nodes, options, **words)
-        return cls.from_counts(adjacency, nodes, **options)
+        return cls(random_walk(G, weight), **options)
+
+    @classmethod
+    def from_anndata(cls, adata: Any, key: str = "T_fwd", **options: Any) -> MarkovChain:
+        """Chain of the matrix ``adata.obsp[key]``; the states have the names of the cells.
+
+        ``"T_fwd"`` and ``"T_bwd"`` are CellRank's transition matrices. Any other matrix holds weights, like
+        ``"connectivities"``, the neighbourhood graph of scanpy: its chain is the random walk on the graph.
+        """
+        from klump.sources.adapters.anndata_objects import matrix_between_cells
+
+        return cls(matrix_between_cells(adata, key), **options)
 
     @classmethod
     def from_generator(
@@ -315,9 +389,9 @@ class MarkovChain(ChainQuantities):
         """
         from klump.sources.rates import transition_matrix, uniformize
 
-        given, found_states = _unwrap(rates)
-        matrix = uniformize(given) if lag is None else transition_matrix(given, lag)
-        return cls(matrix, found_states if states is None else states, **options)
+        found = _unwrap(rates)
+        matrix = uniformize(found.matrix) if lag is None else transition_matrix(found.matrix, lag)
+        return cls(found._replace(matrix=matrix, normalize=False, dead_ends=None), states, **options)
 
 
 def as_chain(given: ChainLike) -> MarkovChain:
@@ -325,20 +399,26 @@ def as_chain(given: ChainLike) -> MarkovChain:
     return given if isinstance(given, MarkovChain) else MarkovChain(given)
 
 
-def _unwrap(given: Any) -> tuple[Any, Sequence[Hashable] | None]:
-    """Matrix, and the state names that come with it or None."""
+def _unwrap(given: Any) -> Adapted:
+    """Matrix, and what comes with it."""
+    from klump.sources.adapters import Adapted, adapt
+
+    if isinstance(given, Adapted):
+        return given
     if isinstance(given, MarkovChain):
-        return given.transition_matrix, given.states if given.has_names else None
-    if hasattr(given, "transition_matrix"):
-        return given.transition_matrix, None
-    if hasattr(given, "to_numpy") and hasattr(given, "columns"):
-        if list(given.index) != list(given.columns):
-            raise InvalidArgumentError(
-                "the rows and columns of the table are named differently or in another order",
-                remedy="pass a table with equal index and columns",
-            )
-        named = not isinstance(given.columns, range) and list(given.columns) != list(
-            range(len(given.columns))
-        )
-        return given.to_numpy(), tuple(given.columns) if named else None
-    return given, None
+        return Adapted(given.transition_matrix, given.states if given.has_names else None)
+    found = adapt(given)
+    return Adapted(given) if found is None else found
+
+
+def _require_successors(
+    found: Adapted, matrix: Matrix, names: Sequence[Hashable] | None, **options: Any
+) -> None:
+    """Refuse an adapter's dead ends in its words, unless ``restart`` or ``restrict`` mends them."""
+    if found.dead_ends is None:
+        return
+    from klump.sources.dead_ends import require_successors
+
+    states = range(matrix.shape[0]) if names is None else names
+    problem, remedy = found.dead_ends
+    require_successors(matrix, states, options, problem=problem, remedy=f"{remedy}, or pass ")

@@ -23,7 +23,7 @@ RESULT_PRINTED = "klump.result_printed"
 # Options whose name is not the argument's.
 _OPTIONS = {"n_states": "-k", "random_state": "--seed", "n_jobs": "--jobs"}
 # Arguments that the command line reads from files: no option sets them.
-_FROM_FILES = {"labels", "states"}
+_FROM_FILES = {"labels", "states", "table"}
 
 
 def interrupted_status() -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -10,6 +11,9 @@ from klump.cli.commands import ChainCommand
 from klump.cli.inputs import ChainInput, file_record, parts_of
 from klump.cli.options import chain_options, printing_options
 from klump.errors import FileFormatError
+
+if TYPE_CHECKING:
+    from klump.chain import MarkovChain
 
 
 @click.command("convert", cls=ChainCommand)
@@ -45,7 +49,10 @@ def command(
         if as_json and Path(path).exists():
             source.file.update({**file_record(path), "path": source.path})
         with progress.announce_compilation(progress.SearchProgress(quiet=quiet)):
-            chain = convert_chain(path, output, **source.options, mmap=mmap, stationary=stationary)
+            if source.columns is not None:
+                chain = _convert_table(source, output, to_folder=to_folder, stationary=stationary)
+            else:
+                chain = convert_chain(path, output, **source.options, mmap=mmap, stationary=stationary)
     lost = [] if to_folder else losses(chain, output)
     if as_json:
         document = records.document(
@@ -69,6 +76,24 @@ def _siblings(output: str) -> str:
     """Sibling files of a .tra, for a message."""
     names = [str(part.name) for part in parts_of(Path(output))[1:]] if Path(output).is_file() else []
     return f", with {', '.join(names)}" if names else ""
+
+
+def _convert_table(source: ChainInput, output: str, *, to_folder: bool, stationary: bool) -> MarkovChain:
+    """Count a table, and write the chain."""
+    from klump.files import mapped, write_chain
+    from klump.files.atomic import translate_write_errors
+
+    if to_folder:
+        mapped.require_replaceable(Path(output))
+    chain = source.read()
+    if stationary:
+        _ = chain.stationary_distribution
+    if not to_folder:
+        write_chain(chain, output)
+        return chain
+    with translate_write_errors(output), mapped.staging_folder(Path(output)) as folder:
+        mapped.write(chain, folder)
+    return chain
 
 
 def _check_output(output: str, *, mmap: bool, stationary: bool) -> bool:

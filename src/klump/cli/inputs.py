@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from klump.choices import Restriction
-from klump.errors import FileFormatError
+from klump.errors import FileFormatError, InvalidArgumentError
 
 if TYPE_CHECKING:
     from klump.chain import MarkovChain
@@ -28,6 +28,32 @@ _ATTEMPTS = 3
 
 
 @dataclass(frozen=True)
+class TableColumns:
+    """Columns of a file that is a table of events, or one of transitions."""
+
+    names: dict[str, str]
+    """Column by the argument of ``MarkovChain.from_events`` or ``MarkovChain.from_table``."""
+    memory_limit: str | None = None
+    """Memory of DuckDB; None for the default."""
+
+    @property
+    def are_events(self) -> bool:
+        """Whether a row of the table is an event; else it is a transition."""
+        return "state" in self.names
+
+    def read(self, path: str, **options: Any) -> MarkovChain:
+        """Count the table, and build the chain."""
+        from klump.chain import MarkovChain
+        from klump.files.reading import prefix_errors
+
+        build = MarkovChain.from_events if self.are_events else MarkovChain.from_table
+        if self.memory_limit is not None:
+            options["memory_limit"] = self.memory_limit
+        with prefix_errors(path):
+            return build(path, **self.names, **options)
+
+
+@dataclass(frozen=True)
 class ChainInput:
     """A file with a chain, and the options for reading it."""
 
@@ -38,6 +64,8 @@ class ChainInput:
     initial: str | None
     format: str | None = None
     ctmc: bool = False
+    columns: TableColumns | None = None
+    """Columns of a table; None if the file has a chain."""
     with_digest: bool = True
     """Whether the digest of the file is wanted, which takes a second per gigabyte."""
     file: dict[str, str | None] = field(default_factory=dict, compare=False)
@@ -47,11 +75,16 @@ class ChainInput:
         """Read the chain, and record the digest of what was read."""
         from klump.files import read_chain
 
+        def read(path: str) -> MarkovChain:
+            if self.columns is not None:
+                return self._read_table(self.columns)
+            return read_chain(path, **self.options)
+
         with self.open() as path:
             if not self.with_digest:
                 self.file.update(path=self.path, sha256=None)
-                return read_chain(path, **self.options)
-            chain, record = read_recorded(path, lambda: read_chain(path, **self.options))
+                return read(path)
+            chain, record = read_recorded(path, lambda: read(path))
         self.file.update({**record, "path": self.path})
         return chain
 
@@ -78,6 +111,18 @@ class ChainInput:
         with copy_standard_input() as path:
             yield path
 
+    def _read_table(self, columns: TableColumns) -> MarkovChain:
+        """Read a table; its initial state may be given as text even if states are integers, as for files of chains."""
+        options: dict[str, Any] = {"restrict": self.restrict, "restart": self.restart}
+        if self.initial is None:
+            return columns.read(self.path, **options)
+        try:
+            return columns.read(self.path, **options, initial=self.initial)
+        except InvalidArgumentError as error:
+            if error.argument != "initial" or not self.initial.lstrip("-").isdecimal():
+                raise
+            return columns.read(self.path, **options, initial=int(self.initial))
+
     def record(self, chain: MarkovChain) -> dict[str, Any]:
         """Return the file, the size of the chain and what was applied to it, for JSON documents."""
         return {
@@ -86,6 +131,7 @@ class ChainInput:
             "n_transitions": chain.n_transitions,
             "normalize": self.normalize,
             "ctmc": self.ctmc,
+            "columns": None if self.columns is None else self.columns.names,
             "applied": list(chain.applied),
         }
 

@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from klump.choices import RESTRICTIONS
-from klump.cli.inputs import ChainInput
+from klump.cli.inputs import STANDARD_INPUT, ChainInput, TableColumns
 from klump.errors import FileFormatError
 from klump.search.registry import DEFAULT_EFFORT, EFFORT_NAMES
 
@@ -43,8 +43,25 @@ _CHAIN = (
     click.option(
         "--initial",
         metavar="STATE",
-        help="Initial state of --restart.  [default: those of the file, else every state with equal probability]",
+        help="Initial state of --restart.  [default: those of FILE, else every state with equal probability]",
     ),
+)
+# A FILE that is a table, and the names of its columns.
+_TABLE = (
+    click.option(
+        "--state", metavar="COLUMN", help="FILE is a table of events (.csv, .parquet): column of states."
+    ),
+    click.option("--session", metavar="COLUMN", help="Column of sessions.  [default: all rows are one]"),
+    click.option("--time", metavar="COLUMN", help="Column of times.  [default: rows are in order]"),
+    click.option(
+        "--source",
+        "source_column",
+        metavar="COLUMN",
+        help="FILE is a table of transitions (.csv, .parquet): column of source states.",
+    ),
+    click.option("--target", metavar="COLUMN", help="Column of target states."),
+    click.option("--weight", metavar="COLUMN", help="Column of weights.  [default: every row counts 1]"),
+    click.option("--memory-limit", metavar="SIZE", help="Memory for counting a table.  [default: 1GB]"),
 )
 
 
@@ -253,20 +270,77 @@ def chain_options(function: Function) -> Function:
         initial: str | None,
         format: str | None,
         ctmc: bool,
+        state: str | None,
+        session: str | None,
+        time: str | None,
+        source_column: str | None,
+        target: str | None,
+        weight: str | None,
+        memory_limit: str | None,
         **rest: Any,
     ) -> Any:
         if initial is not None and restart is None:
             raise click.UsageError(
                 "--initial is the initial state of --restart; pass --restart as well, or leave --initial out"
             )
+        events = {"state": state, "session": session, "time": time}
+        transitions = {"source": source_column, "target": target, "weight": weight}
+        columns = _table_columns(events, transitions, memory_limit)
+        if columns is not None:
+            _check_table(file, normalize=normalize, format=format, ctmc=ctmc)
         # Only JSON documents have the digest of the file.
         with_digest = bool(rest.get("as_json")) or str(rest.get("output")).lower().endswith(".json")
         source = ChainInput(
-            file, normalize, restrict, restart, initial, format, ctmc, with_digest=with_digest
+            file, normalize, restrict, restart, initial, format, ctmc, columns, with_digest=with_digest
         )
         return function(source=source, **rest)
 
-    return _add(_CHAIN, call_with_source)
+    return _add((*_CHAIN, *_TABLE), call_with_source)
+
+
+def _table_columns(
+    events: dict[str, str | None],
+    transitions: dict[str, str | None],
+    memory_limit: str | None,
+) -> TableColumns | None:
+    """Columns of a table of events or of transitions; None if no column is named."""
+    named = [
+        {name: column for name, column in part.items() if column is not None}
+        for part in (events, transitions)
+    ]
+    if not any(named):
+        if memory_limit is not None:
+            raise click.UsageError("--memory-limit is for tables; name their columns, or leave it out")
+        return None
+    if all(named):
+        raise click.UsageError(
+            "--state, --session and --time are for tables of events, --source, --target and --weight for tables of "
+            "transitions; leave out one of the two"
+        )
+    given, needed = (named[0], ["state"]) if named[0] else (named[1], ["source", "target"])
+    missing = [name for name in needed if name not in given]
+    if missing:
+        raise click.UsageError(
+            f"--{next(iter(given))} needs --{missing[0]} as well, the column of {_WHAT[missing[0]]}"
+        )
+    return TableColumns(given, memory_limit)
+
+
+_WHAT = {"state": "states", "source": "source states", "target": "target states"}
+
+
+def _check_table(file: str, **options: Any) -> None:
+    """Refuse options that are for files of chains, and standard input, whose name has no suffix to go by."""
+    reasons = {
+        "normalize": "the weights of tables are always normalized",
+        "format": "that of a table is told by its suffix",
+        "ctmc": "tables hold counts, not rates",
+    }
+    for name, reason in reasons.items():
+        if options[name]:
+            raise click.UsageError(f"--{name} is for files of chains: {reason}")
+    if file == STANDARD_INPUT:
+        raise click.UsageError("tables are not read from standard input; pass the name of a file")
 
 
 def search_options(function: Function) -> Function:

@@ -24,6 +24,8 @@ from klump.chain.validation import square_matrix
 from klump.choices import Restriction
 from klump.errors import InvalidArgumentError
 from klump.resampling.sequences import SequenceCounts
+from klump.sources.adapters import deeptime_models
+from klump.sources.adapters.registry import packages_of
 
 # Spawn key of the draws, different from those of the searches with the same seed.
 _DRAWS_KEY = 101
@@ -83,6 +85,17 @@ class Draws:
         return np.asarray(weights @ by_piece) + self.prior
 
 
+@dataclass(frozen=True, eq=False)
+class GivenChains:
+    """Samples of a posterior distribution that another package has drawn."""
+
+    chains: tuple[MarkovChain, ...]
+
+    def chain(self, number: int) -> MarkovChain:
+        """Return one of the samples."""
+        return self.chains[number]
+
+
 def estimate_chain(
     counts: Any,
     states: Iterable[Hashable] | None,
@@ -92,12 +105,19 @@ def estimate_chain(
     *,
     restart: float | None = None,
     initial: Any = None,
-) -> tuple[MarkovChain, Draws]:
+) -> tuple[MarkovChain, Draws | GivenChains]:
     """Estimate a chain from counts, which are validated, and return its posterior distribution, too."""
     by_piece = None
     if isinstance(counts, SequenceCounts):
         states, by_piece = counts.states if states is None else states, counts.by_piece
         initial = counts.initial if initial is None else initial
+    if "deeptime" in packages_of(counts):
+        counts = deeptime_models.fitted_model(counts)
+        if deeptime_models.is_posterior(counts):
+            options = {"restrict": restrict, "restart": restart, "initial": initial}
+            return _adopt_posterior(counts, states, prior=None if prior == 0 else prior, **options)
+        if states is None and hasattr(counts, "state_symbols"):
+            states = deeptime_models.symbols_of(counts)
     counts = getattr(counts, "count_matrix", counts)  # of a deeptime model
     if hasattr(counts, "transition_matrix"):
         raise InvalidArgumentError(
@@ -126,6 +146,28 @@ def estimate_chain(
         observed, by_piece = _restrict_counts(observed, by_piece, kept)
     initial = None if restart is None or chain.initial is None else chain.initial[: len(kept)]
     return chain, Draws(observed, is_sparse, seed, prior, by_piece, restart, initial)
+
+
+def _adopt_posterior(
+    found: Any, states: Iterable[Hashable] | None, **refused: Any
+) -> tuple[MarkovChain, GivenChains]:
+    """Estimate and samples of a posterior of deeptime; the arguments ``refused`` must be None."""
+    for name, value in refused.items():
+        if value is not None:
+            raise InvalidArgumentError(
+                "is not for a posterior that was sampled already",
+                argument=name,
+                value=value,
+                remedy="leave it out, or pass the counts",
+            )
+    estimate = MarkovChain(found.prior, states)
+    _ = estimate.stationary_distribution  # raises if the chain is reducible
+    chains = tuple(MarkovChain(sample, estimate.states) for sample in found.samples)
+    if not chains:
+        raise InvalidArgumentError(
+            "is a posterior without samples", argument="counts", remedy="draw some, or pass the counts"
+        )
+    return estimate, GivenChains(chains)
 
 
 def _restrict_counts(

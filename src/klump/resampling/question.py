@@ -20,7 +20,7 @@ from klump.chain import MarkovChain
 from klump.choices import Restriction
 from klump.errors import UNSET, InvalidArgumentError, Setting
 from klump.parallel import one_thread
-from klump.resampling.draws import Draws, estimate_chain
+from klump.resampling.draws import Draws, GivenChains, estimate_chain
 from klump.resampling.intervals import Posterior
 from klump.resampling.stability import Bootstrap, match_labels
 from klump.search.deadline import TimeLimitReached, interruption, limit_of
@@ -55,7 +55,8 @@ def posterior(
     Parameters
     ----------
     counts
-        Square matrix of numbers of transitions, dense or sparse; a table; or an object with a ``count_matrix``.
+        Square matrix of numbers of transitions, dense or sparse; a table; an object with a ``count_matrix``; or a
+        Bayesian posterior of deeptime, whose own samples are then taken.
         Transitions are taken as independent observations: divide counts of overlapping windows by their lag, or pass
         :class:`klump.SequenceCounts`, which resamples whole sequences or blocks.
     labels_or_mapping
@@ -63,7 +64,7 @@ def posterior(
     beta
         The beta of the costs.
     n_samples
-        Number of chains to draw.
+        Number of chains to draw; of a posterior of deeptime, as many as it has if these are fewer.
     prior
         Added to the count of every transition that was observed. 0 is the Bayesian bootstrap, whose mean is the
         estimate from the counts; larger values shrink rows towards the uniform distribution on the observed
@@ -101,6 +102,7 @@ def posterior(
     """
     seed = check_seed(random_state, seed)
     chain, draws = estimate_chain(counts, states, prior, restrict, seed, restart=restart, initial=initial)
+    n_samples = _limit_n_samples(n_samples, draws)
     mapping = as_mapping(labels_or_mapping, chain.n_states)
     estimate = Aggregation(chain, mapping, check_beta(beta), random_state=seed)
     task = Options(random_state=seed, n_jobs=n_jobs).task(chain, mapping.n_groups, estimate.beta, "auto")
@@ -182,6 +184,7 @@ def bootstrap(
     chain, draws = estimate_chain(
         counts, states, prior, restrict, options.random_state, restart=restart, initial=initial
     )
+    n_samples = _limit_n_samples(n_samples, draws)
     task = options.task(chain, n_states, check_beta(beta), method)
     _check_n_samples(n_samples, task.n_groups)
     check_progress(progress)
@@ -231,7 +234,7 @@ class _SampleSearch:
 class _SamplePlan:
     """The arguments that all samples share; pickled once for other processes."""
 
-    draws: Draws
+    draws: Draws | GivenChains
     mapping: Mapping
     beta: float
     search: _SampleSearch | None = None
@@ -306,6 +309,11 @@ def _posterior(
         interrupted=len(samples) < n_samples,
         interrupted_after=limit,
     )
+
+
+def _limit_n_samples(n_samples: Any, draws: Draws | GivenChains) -> int:
+    number = check_count("n_samples", n_samples)
+    return min(number, len(draws.chains)) if isinstance(draws, GivenChains) else number
 
 
 def _check_n_samples(n_samples: Any, n_groups: int) -> int:

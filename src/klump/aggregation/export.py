@@ -1,0 +1,198 @@
+"""An aggregation as objects of other packages, and as the plain values of a JSON document."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from klump import __version__
+from klump.documents import name, plain, versions
+from klump.errors import InvalidArgumentError, MissingPackageError
+
+if TYPE_CHECKING:
+    from klump.aggregation.aggregation import Aggregation
+    from klump.aggregation.tree import AggregationTree
+    from klump.chain import MarkovChain
+
+# Schema of the document of one aggregation.
+SCHEMA = "klump/aggregation/1"
+
+
+def describe(agg: Aggregation) -> dict[str, Any]:
+    """Describe one aggregation, without the names of all states; values may be arrays.
+
+    None: ``mapping`` of a partition, which has ``labels``; costs and masses of a chain that is not irreducible;
+    ``tree``, ``splits`` and ``effort`` of other methods; ``interrupted_after`` unless a time limit interrupted the
+    search. ``n_states`` is the old name of ``n_groups``, kept for one version.
+    """
+    stationary = agg.original.is_irreducible
+    return {
+        "beta": agg.beta,
+        "gamma": agg.gamma,
+        "n_groups": agg.n_states,
+        "n_states": agg.n_states,
+        "labels": agg.labels,
+        "mapping": agg.mapping if agg.map.labels is None else None,
+        "groups": [[name(state) for state in group] for group in agg.groups],
+        "costs": agg.costs.to_dict(agg.beta, agg.gamma) if stationary else None,
+        "cost": agg.cost if stationary else None,
+        "transition_matrix": _matrix(agg.chain),
+        "stationary_distribution": agg.masses if stationary else None,
+        "bisimulation": _bisimulation(agg),
+        "tree": _tree(agg.tree),
+        "splits": [split._asdict() for split in agg.splits] or None,
+        "notes": agg.notes,
+        "effort": agg.effort,
+        "interrupted": agg.interrupted,
+        "interrupted_after": agg.interrupted_after,
+    }
+
+
+def to_dict(agg: Aggregation) -> dict[str, Any]:
+    """Document of one aggregation, as ``klump aggregate --json`` prints it, without input file and settings."""
+    return plain(
+        {
+            "schema": SCHEMA,
+            "klump": __version__,
+            "versions": versions("numpy", "scipy", "numba"),
+            "seed": agg.random_state,
+            "method": agg.method,
+            "states": [name(state) for state in agg.original.states],
+            **describe(agg),
+        }
+    )
+
+
+def to_frame(agg: Aggregation) -> Any:
+    """Return a pandas DataFrame with a row per state."""
+    pandas = _import("pandas", "to_frame()")
+    states, labels = agg.original.states, agg.labels
+    mass = (
+        agg.original.stationary_distribution if agg.original.is_irreducible else np.full(len(states), np.nan)
+    )
+    return pandas.DataFrame(
+        {
+            "state": pandas.Series(list(states), dtype=None if len(states) else object),
+            "group": np.asarray(labels),
+            "mass": np.array(mass),
+            "membership": _memberships(agg),
+        }
+    )
+
+
+def to_networkx(agg: Aggregation) -> Any:
+    """Return the aggregated chain as a networkx DiGraph."""
+    networkx = _import("networkx", "to_networkx()")
+    from scipy import sparse
+
+    graph = networkx.DiGraph(
+        beta=agg.beta, gamma=agg.gamma, cost=agg.cost if agg.original.is_irreducible else None
+    )
+    masses = agg.masses.tolist() if agg.original.is_irreducible else [None] * agg.n_states
+    for group, (mass, members) in enumerate(zip(masses, agg.groups, strict=True)):
+        graph.add_node(group, mass=mass, members=list(members), n_members=len(members))
+    entries = sparse.coo_array(agg.chain.transition_matrix)
+    graph.add_weighted_edges_from(
+        zip(entries.row.tolist(), entries.col.tolist(), entries.data.tolist(), strict=True)
+    )
+    return graph
+
+
+def to_anndata(agg: Aggregation, adata: Any, key: str = "klump") -> None:
+    """Write groups, soft map and costs to an AnnData."""
+    pandas = _import("pandas", "to_anndata()")
+    for attribute in ("obs", "obsm", "uns", "obs_names"):
+        if not hasattr(adata, attribute):
+            raise InvalidArgumentError(
+                f"is a {type(adata).__name__}, which has no {attribute}",
+                argument="adata",
+                remedy="pass an AnnData",
+            )
+    place = _places_of_cells(agg, adata)
+    known = place >= 0
+    labels = np.where(known, agg.labels[place], -1)
+    categories = [str(group) for group in range(agg.n_states)]
+    adata.obs[key] = pandas.Categorical.from_codes(labels, categories)
+    memberships = np.array(agg.mapping[place])
+    memberships[~known] = np.nan
+    adata.obsm[f"{key}_memberships"] = memberships
+    stationary = agg.original.is_irreducible
+    adata.uns[key] = {
+        "n_groups": agg.n_states,
+        "beta": agg.beta,
+        "gamma": agg.gamma,
+        "method": agg.method,
+        # Files of AnnData have no None.
+        **({} if agg.random_state is None else {"seed": agg.random_state}),
+        **(
+            {"costs": agg.costs.to_dict(agg.beta, agg.gamma), "masses": agg.masses.copy()}
+            if stationary
+            else {}
+        ),
+        "transition_matrix": _to_array(agg.chain.transition_matrix),
+        "klump": __version__,
+    }
+
+
+def _places_of_cells(agg: Aggregation, adata: Any) -> Any:
+    """Index of the state of each cell, by name; -1 for a cell that the chain does not have, after a restriction."""
+    cells, states = list(adata.obs_names), agg.original.states
+    if agg.original.has_names:
+        number = {str(state): i for i, state in enumerate(states)}
+        place = np.array([number.get(str(cell), -1) for cell in cells], dtype=np.intp)
+    elif len(cells) == len(states):
+        place = np.arange(len(states))
+    else:
+        place = np.full(len(cells), -1)
+    if np.count_nonzero(place >= 0) < len(states):
+        raise InvalidArgumentError(
+            f"has {len(cells)} cells, but the chain has {len(states)} states that are not all among them",
+            argument="adata",
+            remedy="pass the AnnData that the chain was made from",
+        )
+    return place
+
+
+def _memberships(agg: Aggregation) -> Any:
+    """Probability of the group of each state: 1 for a partition."""
+    if agg.map.labels is not None:
+        return np.ones(agg.original.n_states)
+    return agg.mapping[np.arange(agg.original.n_states), agg.labels]
+
+
+def _matrix(chain: MarkovChain) -> Any:
+    """Return a dense matrix as rows, and a sparse one as its non-zero entries in coordinate format."""
+    if not chain.is_sparse:
+        return chain.transition_matrix
+    stored: Any = chain.transition_matrix
+    entries = stored.tocoo()
+    return {"row": entries.row, "column": entries.col, "probability": entries.data}
+
+
+def _bisimulation(agg: Aggregation) -> dict[str, float] | None:
+    """Return the certificate of a partition; None for a stochastic map."""
+    if agg.map.labels is None:
+        return None
+    found = agg.bisimulation
+    return {"mean": found.mean, "epsilon": found.epsilon, "bound": found.bound}
+
+
+def _tree(found: AggregationTree | None) -> dict[str, Any] | None:
+    """Return the mergers of an agglomerative method; None for other methods."""
+    if found is None:
+        return None
+    return {"leaves": found.leaves, "merges": found.merges, "merge_costs": found.merge_costs}
+
+
+def _to_array(matrix: Any) -> Any:
+    return matrix.toarray() if hasattr(matrix, "toarray") else np.array(matrix)
+
+
+def _import(package: str, what: str) -> Any:
+    from importlib import import_module
+
+    try:
+        return import_module(package)
+    except ImportError as error:
+        raise MissingPackageError(f"{what} needs {package}", remedy=f"pip install {package}") from error
