@@ -25,6 +25,8 @@ HEADINGS = (
 )
 COSTS = ("C auto", "C annealing", "C planted")
 COLOURS = {"dense": "#7f7f7f", "noisy": "#d62728", "metastable": "#0072b2", "attachment": "#009e73"}
+# Colour of degenerate chains, of which there are too many for a colour each.
+OTHER_COLOUR = "#000000"
 MARKERS = "osDvP*X"
 LIMIT = "^"
 
@@ -114,13 +116,18 @@ def draw(name: str, figures) -> None:
     for panel, beta in zip(axes.flat, betas, strict=True):
         chosen = sorted((each for each in figures if each.row.beta == beta), key=_line)
         for (kind, k), family in groupby(chosen, _line):
-            look = {"color": COLOURS[kind], "marker": markers[k], "linewidth": 1, "markersize": 5}
+            look = {
+                "color": COLOURS.get(kind, OTHER_COLOUR),
+                "marker": markers[k],
+                "linewidth": 1,
+                "markersize": 5,
+            }
             _draw_family(panel, sorted(family, key=lambda each: each.row.n_states), look)
         panel.set(xscale="log", yscale="log", title=f"beta = {beta:g}", xlabel="transitions")
         panel.grid(alpha=0.25)
     axes[0, 0].set_ylabel("CPU seconds")
     handles = [
-        plt.Line2D([], [], color=COLOURS[kind], marker=markers[k], label=f"{kind}, k = {k}")
+        plt.Line2D([], [], color=COLOURS.get(kind, OTHER_COLOUR), marker=markers[k], label=f"{kind}, k = {k}")
         for kind, k in lines
     ]
     looks = {"annealing, 20 starts": {"linestyle": "--", "marker": "o", "fillstyle": "none"}}

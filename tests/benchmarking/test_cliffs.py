@@ -196,3 +196,14 @@ def test_an_interrupted_run_is_resumed(made_up, monkeypatch, tmp_path):
         made_up.clear()
         cliffs.run(Settings(resume=resume))
         assert len(made_up) == 6
+
+
+def test_every_row_can_be_drawn(tmp_path, monkeypatch):
+    monkeypatch.setattr(cliff_report, "RESULTS", tmp_path)
+    cliff_report.draw("all", [figures(row) for row in (*cliffs.TABLE, *cliffs.DEGENERATE)])
+    assert (tmp_path / "all.png").stat().st_size > 0
+
+
+def test_only_auto_is_measured_where_tables_of_other_methods_would_fill_the_memory():
+    alone = {row.kind: row.n_groups for row in cliffs.DEGENERATE if row.methods == ("auto",)}
+    assert alone == {"unstructured": 11_900}

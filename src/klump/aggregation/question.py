@@ -124,8 +124,8 @@ def aggregate(
     runs other methods with the same seed, and is never costlier than those. With ``effort="balanced"`` these are, up to
     300 states, all that give a deterministic map; ``"thorough"`` runs them on larger chains too, except the
     agglomerative ones above 1,200 states; ``"quick"`` runs annealing alone, up to 300 states. Deterministic annealing
-    is left out where transitions times groups exceed 2.5e6, and all of them where a sweep takes more than 4e7
-    logarithms (2,000 dense states in 10 groups, say). Above 300 states ``"auto"`` begins with a multilevel search.
+    is left out where transitions times groups exceed 2.5e6, and all of them where a sweep takes more than 3e7
+    logarithms (3,000 dense states in 50 groups, say). Above 300 states ``"auto"`` begins with a multilevel search.
 
     ``"stochastic"`` is never costlier than ``"auto"``, and its answer is deterministic if no stochastic map is cheaper,
     as always at beta = 1. The nearer beta is to 0, the less information its groups keep: at beta = 0 groups drawn
