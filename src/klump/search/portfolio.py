@@ -39,10 +39,6 @@ _MAX_ENUMERATED = 100_000
 _ENUMERATED_STATES = 17
 # Progress steps per component method.
 _STEPS_PER_COMPONENT = 10
-# States of a tiny chain, at most.
-_TINY = 12
-# Starts on a tiny chain, whether or not their answers agree.
-_TINY_STARTS = 60
 # Starts per population, at most.
 _STARTS = 12
 # Starts of a population that must reach the best cost before the search stops, where 1 - 2 beta + gamma <= 0.
@@ -167,15 +163,14 @@ def make_plan(task: Task) -> Plan:
         )
         return Plan(sweeps)
     sweeps = (1.0 + _SMALL / n) * effort.budget / sweep_cost(task)
-    tiny = n <= _TINY
-    steps = 0.0 if tiny else _tabu_steps(task, effort)
+    steps = _tabu_steps(task, effort)
     return Plan(
         sweeps=sweeps,
         steps=steps,
-        starts=_TINY_STARTS if tiny else int(np.clip(sweeps / 10, 6, _STARTS)),
+        starts=int(np.clip(sweeps / 10, 6, _STARTS)),
         steps_per_child=int(np.clip(steps / _MIN_CHILDREN, 1, _MAX_STEPS)),
         stalled_children=effort.stalled_children,
-        agreeing=1 if tiny else effort.agreeing,
+        agreeing=effort.agreeing,
     )
 
 
