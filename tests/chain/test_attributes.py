@@ -200,3 +200,14 @@ def test_damaged_files_are_refused(tmp_path, change):
     for name, read in (("a.npz", klump.read_chain), ("a.mapped", klump.read_chain), ("b.npz", klump.load)):
         with pytest.raises((FileFormatError, InvalidArgumentError), match=f"{name}: "):
             read(tmp_path / name)
+
+
+def test_masks_of_any_kind():
+    pandas = pytest.importorskip("pandas")
+    mask = [True, False, False]
+    for given in (mask, tuple(mask), np.array(mask), pandas.Series(mask)):
+        chain = MarkovChain(np.full((3, 3), 1 / 3), labels={"a": given})
+        assert chain.labels["a"].tolist() == [0]
+    # A tuple that is the name of a state is that state.
+    named = MarkovChain(np.full((2, 2), 0.5), states=[(True, False), "b"], labels={"a": (True, False)})
+    assert named.labels["a"].tolist() == [0]

@@ -334,3 +334,54 @@ def test_without_duckdb(monkeypatch):
 def test_duckdb_is_imported_only_when_a_table_is_counted():
     code = "import sys, klump; klump.MarkovChain([[1.0]]); assert 'duckdb' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.parametrize("columns", [["Page", "page"], ["page", "page"]])
+def test_columns_that_differ_in_case_at_most_are_refused(columns):
+    table = pandas.DataFrame([["x", "a"], ["y", "b"], ["x", "a"]], columns=columns)
+    with pytest.raises(InvalidArgumentError, match="differ in case at most"):
+        MarkovChain.from_events(table, state="page")
+
+
+def test_columns_of_pandas_may_be_numbers():
+    chain = MarkovChain.from_events(pandas.DataFrame({0: list("ababa")}), state="0")
+    assert chain.states == ("a", "b")
+
+
+def test_rows_that_begin_with_a_hash_are_no_comments(tmp_path):
+    path = tmp_path / "visits.csv"
+    path.write_text("s,p\n#1,a\n#1,b\n2,a\n2,c\n#1,a\n2,a\n")
+    chain = MarkovChain.from_events(path, session="s", state="p")
+    assert chain.states == ("a", "b", "c")
+    np.testing.assert_allclose(chain.transition_matrix, [[0, 0.5, 0.5], [1, 0, 0], [1, 0, 0]])
+
+
+def test_sessions_of_a_text_file_are_text(tmp_path):
+    path = tmp_path / "visits.csv"
+    path.write_text("s,p\n1.10,a\n1.1,x\n1.10,b\n1.1,y\n1.10,a\n1.1,x\n")
+    chain = MarkovChain.from_events(path, session="s", state="p", restart=0.1)
+    assert chain.transition_matrix[chain.states.index("a"), chain.states.index("b")] > 0.8
+    assert chain.initial.tolist() == [0.5, 0, 0.5, 0]
+
+
+def test_dates_are_not_guessed(tmp_path):
+    path = tmp_path / "visits.csv"
+    path.write_text("t,p\n01/12/2024,a\n02/01/2024,b\n02/02/2024,c\n03/01/2024,a\n")
+    with pytest.raises(InvalidArgumentError, match="'01/12/2024', which is neither a number nor a timestamp"):
+        MarkovChain.from_events(path, time="t", state="p")
+
+
+@pytest.mark.parametrize(
+    "times",
+    [
+        ["2024-01-01 00:00:00.000000002", "2024-01-01 00:00:00.000000001"],
+        pandas.Categorical(["2024-01-10", "2024-01-09"], categories=["2024-01-10", "2024-01-09"]),
+        ["10", "9"],
+        ["1e1", "9.5"],
+        ["1600-01-02", "1600-01-01"],  # before the first nanosecond that 64 bits hold
+    ],
+)
+def test_times_in_text_are_in_their_own_order(times):
+    table = pandas.DataFrame({"t": times, "p": ["a", "b"]})
+    chain = MarkovChain.from_events(table, time="t", state="p", restart=0.1)
+    assert chain.initial.tolist() == [0.0, 1.0]

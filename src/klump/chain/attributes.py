@@ -126,7 +126,9 @@ def check_labels(given: Any, states: Sequence[Hashable]) -> dict[str, NDArray[np
 
 def _indices_of(members: Any, label: str, numbers: dict[Hashable, int]) -> NDArray[np.intp]:
     """Sorted indices from a boolean mask, the names of several states, or that of one."""
-    mask = np.asarray(members) if isinstance(members, np.ndarray | list) else None
+    is_name = isinstance(members, Hashable) and members in numbers
+    is_array = isinstance(members, np.ndarray | list | tuple) or hasattr(members, "to_numpy")
+    mask = np.asarray(members) if is_array and not is_name else None
     if mask is not None and mask.dtype == bool and mask.size:
         if mask.shape != (len(numbers),):
             raise InvalidArgumentError(
@@ -134,7 +136,7 @@ def _indices_of(members: Any, label: str, numbers: dict[Hashable, int]) -> NDArr
                 argument="labels",
             )
         return np.flatnonzero(mask)
-    if isinstance(members, Hashable) and members in numbers:
+    if is_name:
         members = [members]
     if isinstance(members, str) or not isinstance(members, Iterable):
         raise _label_error(label, members)

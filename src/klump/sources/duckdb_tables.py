@@ -138,25 +138,36 @@ def _register(connection: Any, given: Any, path: Path | None, text: Sequence[str
     """Make the table the view ``given``, and return the names of its columns."""
     if path is None:
         table = _to_registered(given)
+        is_frame = hasattr(table, "columns") and hasattr(table, "dtypes")
+        names = [str(name) for name in (table.columns if is_frame else table.column_names)]
+        _check_case(names)
         connection.register("given", table)
-        return list(
-            map(
-                str,
-                table.columns
-                if hasattr(table, "columns") and hasattr(table, "dtypes")
-                else table.column_names,
-            )
-        )
+        return names
     # Absolute, so that no path is taken for an address; brackets make each special character stand for itself.
     name = _PATTERN.sub(r"[\1]", str(path.resolve()))
     if path.name.lower().endswith(_PARQUET):
         relation = connection.read_parquet(name)
     else:
-        found = connection.read_csv(name, header=True, skiprows=0).columns
+        # Without a comment character, else DuckDB may take rows that begin with # for comments.
+        layout = {"header": True, "skiprows": 0, "comment": ""}
+        found = connection.read_csv(name, **layout).columns
         types = {column: "VARCHAR" for column in found if column in text}
-        relation = connection.read_csv(name, header=True, skiprows=0, dtype=types)
+        relation = connection.read_csv(name, **layout, dtype=types)
     relation.create_view("given")
     return list(relation.columns)
+
+
+def _check_case(names: Sequence[str]) -> None:
+    """Raise for names that differ in case only: for DuckDB they are the same."""
+    first: dict[str, str] = {}
+    for name in names:
+        if name.casefold() in first:
+            raise InvalidArgumentError(
+                f"has the columns {first[name.casefold()]!r} and {name!r}, which differ in case at most",
+                argument="table",
+                remedy="rename one of them",
+            )
+        first[name.casefold()] = name
 
 
 def _to_registered(given: Any) -> Any:

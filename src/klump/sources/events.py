@@ -26,6 +26,8 @@ from klump.sources.duckdb_tables import MEMORY_LIMIT, Table, open_table, quote_i
 _MAX_DENSE_STATES = 1000
 # Canonical decimal integers: str(int(name)) == name.
 _INTEGER = re.compile(r"0|-?[1-9][0-9]{0,3999}")
+# Types that times in text are converted to, in order of preference; casts to timestamps take ISO 8601 only.
+_TIMES = ("BIGINT", "DOUBLE", "TIMESTAMP_NS", "TIMESTAMP")
 # Types of DuckDB whose values are no names of states, by the start of their names.
 _NO_NAMES = ("STRUCT", "MAP", "UNION", "BLOB", "BIT", "JSON", "VARIANT")
 _FLOATS = ("FLOAT", "DOUBLE")
@@ -65,7 +67,8 @@ def count_events(
     >>> found.states, found.matrix.tolist(), found.initial.tolist()
     (('home', 'shop'), [[0, 2], [1, 0]], [1.0, 0.0])
     """
-    text = [column for column in (state,) if isinstance(column, str)]
+    # Text as it is written: 1.10 and 1.1 are two sessions, and dates are not guessed.
+    text = [column for column in (session, time, state) if isinstance(column, str)]
     with open_table(table, text, memory_limit) as opened:
         opened.check_columns(session=session, time=time, state=state)
         _check_objects(table, session=session, time=time, state=state)
@@ -150,25 +153,32 @@ def _store_events(opened: Table, state: str, session: str | None, time: str | No
     for name, column in (("session", session), ("time", time), ("state", state)):
         if column is not None:
             _require_values(opened, "events", name, column)
+    for name in ("time", "state"):
+        if opened.type_of("events", name).startswith("ENUM"):
+            opened.run(f"ALTER TABLE events ALTER {name} TYPE VARCHAR")
     if time is not None and opened.type_of("events", "time") == "VARCHAR":
         _parse_times(opened, time)
-    if opened.type_of("events", "state").startswith("ENUM"):
-        opened.run("ALTER TABLE events ALTER state TYPE VARCHAR")
 
 
 def _parse_times(opened: Table, column: str) -> None:
-    """Convert a column of text to timestamps: text in its own order would put 10:00 before 9:00."""
-    bad = opened.run(
-        "SELECT time FROM events WHERE try_cast(time AS TIMESTAMP) IS NULL ORDER BY rowid LIMIT 1"
-    ).fetchone()
-    if bad is not None:
-        raise InvalidArgumentError(
-            f"has {bad[0]!r}, which is neither a number nor a timestamp like '2024-12-31 23:59:59'",
-            argument="time",
-            value=column,
-            remedy="convert the column to timestamps or numbers, or leave it out if the rows are in order",
-        )
-    opened.run("ALTER TABLE events ALTER time TYPE TIMESTAMP")
+    """Convert a column of text to numbers or timestamps: text in its own order would put 10:00 before 9:00."""
+    bad = None
+    for kind in _TIMES:
+        # A cast to integers would round 9.5.
+        rounds = " OR NOT regexp_full_match(time, '[+-]?[0-9]+')" if kind == "BIGINT" else ""
+        bad = opened.run(
+            f"SELECT time FROM events WHERE try_cast(time AS {kind}) IS NULL{rounds} ORDER BY rowid LIMIT 1"
+        ).fetchone()
+        if bad is None:
+            opened.run(f"ALTER TABLE events ALTER time TYPE {kind}")
+            return
+    assert bad is not None
+    raise InvalidArgumentError(
+        f"has {bad[0]!r}, which is neither a number nor a timestamp like '2024-12-31 23:59:59'",
+        argument="time",
+        value=column,
+        remedy="convert the column to timestamps or numbers, or leave it out if the rows are in order",
+    )
 
 
 def _store_transitions(opened: Table, source: str, target: str, weight: str | None) -> None:
@@ -251,7 +261,9 @@ def _kind(duckdb_type: str) -> str:
 def _check_objects(table: Any, **columns: str | None) -> None:
     """Raise for a pandas column of Python objects of several types: DuckDB would make text of them all."""
     for argument, column in columns.items():
-        values = None if column is None or not hasattr(table, "iloc") else table[column]
+        values = None
+        if column is not None and hasattr(table, "iloc"):
+            values = table.iloc[:, [str(name) for name in table.columns].index(column)]
         if values is None or values.dtype != object:
             continue
         from pandas.api.types import infer_dtype
