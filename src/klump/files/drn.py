@@ -31,7 +31,7 @@ from klump.files.streams import create_text, open_text
 if TYPE_CHECKING:
     from klump.chain import MarkovChain
 
-KEEPS = ("names", "used labels", "initial states", "state rewards")
+KEEPS = ("names", "used labels", "initial states", "initial label", "state rewards")
 _STATE = re.compile(
     r"state\s+([0-9]{1,10})(?=[\s!{\[]|$)\s*(?:!\s*([^\s\[{]+))?\s*(?:\{[^}]*\})?\s*(?:\[([^\]]*)\])?\s*(.*)"
 )
@@ -71,9 +71,7 @@ class _Model:
         """Parse a line of the model."""
         if line.startswith("//"):
             if len(self.names) == self.n_states - 1 and (found := _VALUATION.fullmatch(line)):
-                name = _parse_name(found[1])
-                if name is not None:
-                    self.names.append(name)
+                self.names += _parse_name(found[1])
         elif found := _TRANSITION.fullmatch(line):
             self._add_transition(found, number)
         elif found := _STATE.fullmatch(line):
@@ -190,23 +188,23 @@ def _error(line: int, problem: str) -> FileFormatError:
     return FileFormatError(f"line {line}: {problem}", remedy=FETCH_AGAIN)
 
 
-def _parse_name(text: str) -> Hashable:
-    """State name of the valuation in a comment; None if there is none."""
+def _parse_name(text: str) -> list[Hashable]:
+    """State name of the valuation in a comment, as a list; an empty one if there is none."""
     if text.startswith(f"{NAME}="):
         try:
             name = name_from_json(text.removeprefix(f"{NAME}="))
             hash(name)
         except (ValueError, TypeError, RecursionError):
-            return None
-        return name
+            return []
+        return [name]
     parts = [part.strip() for part in text.split("&")]
     if not all(parts):
-        return None
+        return []
     pairs = [
         part.split("=", 1) if "=" in part else [part.removeprefix("!"), str(part[0] != "!").lower()]
         for part in parts
     ]
-    return format_valuation(*zip(*pairs, strict=True))
+    return [format_valuation(*zip(*pairs, strict=True))]
 
 
 def write(chain: MarkovChain, path: Path) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from klump.chain.markov_chain import ChainLike, as_chain
+from klump.files.explicit_labels import INIT
 from klump.files.registry import format_of
 from klump.files.umb_valuations import encode_valuations
 
@@ -35,6 +36,11 @@ def losses(chain: ChainLike, path: str | os.PathLike[str]) -> list[str]:
         ]
         if labels:
             lost.append(f"labels ({', '.join(map(repr, labels))})")
+    # There the label "init" marks the initial states, whatever else it marked.
+    if "initial label" in keeps and INIT in chain.labels:
+        start = np.zeros(0) if chain.initial is None else np.flatnonzero(chain.initial)
+        if not np.array_equal(start, chain.labels[INIT]):
+            lost.append(f"labels ({INIT!r})")
     if chain.initial is not None and "initial" not in keeps:
         masses = chain.initial[chain.initial > 0]
         if "initial states" not in keeps:

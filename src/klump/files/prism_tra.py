@@ -34,7 +34,7 @@ from klump.files.streams import create_text, open_bytes
 if TYPE_CHECKING:
     from klump.chain import MarkovChain
 
-KEEPS = ("names", "labels", "initial states", "rewards")
+KEEPS = ("names", "labels", "initial states", "initial label", "rewards")
 # Model types that a .tra file may name, and what they stand for.
 _CHAINS: dict[str, Literal["discrete", "continuous"]] = {"dtmc": "discrete", "ctmc": "continuous"}
 _TYPE = re.compile(rb"(?:#\s*transitions\s*\(\s*)?([a-z]{2,6})\s*\)?", re.IGNORECASE)
