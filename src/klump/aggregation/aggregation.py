@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from klump.aggregation.constraints import NO_CONSTRAINTS, GroupConstraints
 from klump.aggregation.costs import (
     Costs,
     aggregated_matrix,
@@ -87,6 +88,8 @@ class Aggregation:
     """The effort of ``"auto"``; None for other methods."""
     interrupted_after: float | None = None
     """The time limit in seconds, if that stopped the search; None if Ctrl-C did, or nothing."""
+    constraints: GroupConstraints = field(default=NO_CONSTRAINTS, repr=False)
+    """Constraints that the groups satisfy because the question asked for it; false if there are none."""
 
     @classmethod
     def from_labels(

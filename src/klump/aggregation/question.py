@@ -13,6 +13,12 @@ from scipy import sparse
 
 from klump import __version__
 from klump.aggregation.aggregation import Aggregation
+from klump.aggregation.constraints import (
+    NO_CONSTRAINTS,
+    GroupConstraints,
+    check_constraints,
+    number_fixed_groups,
+)
 from klump.aggregation.mapping import Mapping, as_mapping, from_labels
 from klump.aggregation.numbering import number_along_path, rank_by_mass
 from klump.aggregation.options import TOLERANCE, Options, check_method
@@ -54,6 +60,11 @@ def aggregate(
     tolerance: float | None = None,
     effort: str = DEFAULT_EFFORT,
     time_limit: float | None = None,
+    respect_labels: bool | Sequence[str] = False,
+    fixed: Any = None,
+    must_link: Any = None,
+    cannot_link: Any = None,
+    min_mass: float | None = None,
     progress: Progress | None = None,
 ) -> Aggregation:
     """Aggregate a chain to exactly ``n_states`` groups.
@@ -108,6 +119,19 @@ def aggregate(
         between starts, and the time that kernels take to compile counts. A search does not end without an answer: it
         completes its first start, which for most methods is one descent from random labels, and methods that have no
         answer before their end are replaced by such a descent. Not for ``"exact"``.
+    respect_labels
+        Keep states with different sets of labels (:attr:`MarkovChain.labels`) in different groups; a list respects
+        only the labels in it. For ``"auto"`` and ``"exact"``.
+    fixed
+        Dict from states to groups: the number that the group is to have, or a name that its states have in common.
+        States, here and below, are given by name, or by index where that is no name. This and the following three are
+        for ``"auto"``; constraints that contradict each other are refused.
+    must_link
+        Pairs of states to keep in the same group.
+    cannot_link
+        Pairs of states to keep in different groups.
+    min_mass
+        Least stationary mass of a group.
     progress
         Called with ``(done, total, best_cost)``: the number of finished and of planned steps, and the lowest cost so
         far in bits, NaN while there is none. On the largest chains ``total`` may grow during the search, and the last
@@ -179,9 +203,17 @@ def aggregate(
         seed,
         effort,
         time_limit,
+        check_constraints(
+            chain,
+            respect_labels=respect_labels,
+            fixed=fixed,
+            must_link=must_link,
+            cannot_link=cannot_link,
+            min_mass=min_mass,
+        ),
     )
     task = options.task(chain, n_states, check_beta(beta), method)
-    return build_answer(task, run_method(task, method), method)
+    return build_answer(task, run_method(task, method), method, options.constraints)
 
 
 def run_method(task: Task, method: str) -> Found:
@@ -198,8 +230,13 @@ def run_method(task: Task, method: str) -> Found:
             return descend_once(task).interrupt(reason)
 
 
-def build_answer(task: Task, found: Found, method: str) -> Aggregation:
-    """Build the answer from the map that a method found: groups in order of decreasing mass, without empty ones."""
+def build_answer(
+    task: Task, found: Found, method: str, constraints: GroupConstraints = NO_CONSTRAINTS
+) -> Aggregation:
+    """Build the answer from the map that a method found: groups in order of decreasing mass, without empty ones.
+
+    Groups with a fixed number have that.
+    """
     mapping = _found_mapping(task, found)
     numbers = rank_by_mass(task.chain, mapping)
     if mapping.labels is None:
@@ -207,8 +244,9 @@ def build_answer(task: Task, found: Found, method: str) -> Aggregation:
         mapping = Mapping(sparse.csr_array(mapping.weights[:, order]), None)
     else:
         labels = numbers[mapping.labels]
-        mapping = from_labels(labels, int(labels.max()) + 1)
-    return _build_aggregation(task, found, method, task.beta, mapping)
+        n_groups = int(labels.max()) + 1
+        mapping = from_labels(number_fixed_groups(labels, constraints, n_groups), n_groups)
+    return _build_aggregation(task, found, method, task.beta, mapping, constraints)
 
 
 def beta_path(
@@ -280,7 +318,14 @@ def _found_mapping(task: Task, found: Found) -> Mapping:
     return from_labels(found.labels, max(task.n_groups, int(found.labels.max()) + 1))
 
 
-def _build_aggregation(task: Task, found: Found, method: str, beta: float, mapping: Mapping) -> Aggregation:
+def _build_aggregation(
+    task: Task,
+    found: Found,
+    method: str,
+    beta: float,
+    mapping: Mapping,
+    constraints: GroupConstraints = NO_CONSTRAINTS,
+) -> Aggregation:
     return Aggregation(
         task.chain,
         mapping,
@@ -295,6 +340,7 @@ def _build_aggregation(task: Task, found: Found, method: str, beta: float, mappi
         n_asked=task.n_groups if task.allow_empty else None,
         effort=task.effort if METHODS[method].takes_effort else None,
         interrupted_after=found.interrupted_after,
+        constraints=constraints,
     )
 
 

@@ -16,6 +16,7 @@ from klump.arguments import Progress
 from klump.chain import MarkovChain
 from klump.parallel import run_all
 from klump.parallel.cluster import FutureCache
+from klump.search.constraints import Constraints
 from klump.search.deadline import (
     Deadline,
     TimeLimitReached,
@@ -52,6 +53,7 @@ class Task:
     tolerance: float = 1e-10
     gamma: float = 0.0
     effort: str = "balanced"
+    constraints: Constraints | None = None
     progress: Progress | None = field(default=None, compare=False)
     deadline: Deadline | None = field(default=None, compare=False, repr=False)
     futures: FutureCache = field(default_factory=FutureCache, compare=False, repr=False)

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from klump.search.agglomerative import groups_after
+from klump.search.constrained import make_search
 from klump.search.descent import (
     TOLERANCE,
     LocalSearch,
@@ -30,6 +31,7 @@ from klump.search.merging import Merging
 from klump.search.method import EQUAL, Found, Labels, Task, better, run_interruptible
 from klump.search.objective import MIDDLE, Objective
 from klump.search.problem import make_problem, make_table, make_work
+from klump.search.repair import Repair, make_repair
 
 _KEY = 6
 # All values below are empirical.
@@ -105,6 +107,11 @@ class _MultilevelRun:
     def _problem(self) -> Problem:
         return make_problem(self.task.chain, self._order) if self.task.chain.is_sparse else self.task.problem
 
+    @cached_property
+    def _repair(self) -> Repair | None:
+        order = self._order if self.task.chain.is_sparse else None
+        return make_repair(self.task.constraints, self._problem, self.k, order)
+
     def run(self) -> None:
         """Starts at beta = 1/2, cycles until ``max_stalled`` in a row stall, then the target objective."""
         rng = self.task.rng(_KEY, 2)
@@ -167,7 +174,11 @@ class _MultilevelRun:
 
     def _random_start(self, n_groups: int, rng: np.random.Generator) -> Labels:
         """Random labels after a few sweeps at beta = 1."""
-        labels = random_labels(self.task.chain.n_states, n_groups, rng, allow_empty=False)
+        if self._repair is None:
+            labels = random_labels(self.task.chain.n_states, n_groups, rng, allow_empty=False)
+        else:
+            labels = self._repair.draw(n_groups, rng)
+            n_groups = int(labels.max()) + 1
         return self._sweep(labels, n_groups, Objective(1.0), sweeps=_RANDOM_SWEEPS)[0].labels
 
     def _split_and_merge(
@@ -216,12 +227,13 @@ class _MultilevelRun:
         return table.labels
 
     def _sweep_and_merge(self, labels: Labels, sweeps: int = _FREE_SWEEPS) -> Labels:
-        """Sweep with the given number of groups, then merge greedily to k."""
+        """Sweep with the given number of groups, or those that constraints split them to, then merge greedily to k."""
+        labels = labels if self._repair is None else self._repair.refine(labels)
         count = int(labels.max()) + 1
         if count <= self.k:
             return labels
         table = self._sweep(labels, count, MIDDLE, sweeps=sweeps)[0]
-        return _merge(table, self.k)
+        return _merge(table, self.k) if self._repair is None else self._repair(table.labels)
 
     def _merge(self, labels: Labels, n_groups: int) -> Labels:
         """Merge greedily to a number of groups, at beta = 1/2."""
@@ -230,6 +242,7 @@ class _MultilevelRun:
     def _local_search(
         self, labels: Labels, objective: Objective = MIDDLE, sweeps_to_optimum: float | None = None
     ) -> Found:
+        labels = labels if self._repair is None else self._repair(labels)
         sweeps = np.inf if sweeps_to_optimum is None else sweeps_to_optimum
         min_gain = _SWEEP_GAIN if sweeps_to_optimum is None else 0.0
         table, trace = self._sweep(labels, self.k, objective, sweeps=sweeps, min_gain=min_gain)
@@ -239,7 +252,8 @@ class _MultilevelRun:
         self, labels: Labels, k: int, objective: Objective, *, sweeps: float, min_gain: float = _SWEEP_GAIN
     ) -> tuple[Table, list[float]]:
         """Sweep until a sweep gains less than ``min_gain``, relative, or ``sweeps`` times."""
-        search = LocalSearch(self._problem, labels, k, objective, np.arange(labels.size))
+        visits = np.arange(labels.size if self._repair is None else self._repair.n_units)
+        search = make_search(self._problem, labels, k, objective, visits, self._repair)
         offset = self.task.offset(objective)
         bits = min_gain * (search.cost + offset)
         trace = search.descend(min(sweeps, self.task.max_sweeps), queue=True, min_gain=bits)
