@@ -16,6 +16,7 @@ from scipy.sparse.csgraph import connected_components
 from klump.arguments import check_number, is_integer
 from klump.chain import MarkovChain
 from klump.chain.wording import format_count
+from klump.documents import name
 from klump.errors import InvalidArgumentError, Setting
 from klump.search.constraints import Constraints
 from klump.search.feasibility import Infeasible, find_partition
@@ -47,13 +48,13 @@ class GroupConstraints:
         return list(dict.fromkeys(key for _, key in self.fixed))
 
     def to_dict(self, chain: MarkovChain) -> dict[str, Any]:
-        """The arguments of :func:`klump.aggregate`, with the names of states."""
+        """The arguments of :func:`klump.aggregate`, with the names of states as JSON has them."""
         names = chain.states
         return {
             "respect_labels": list(self.labels),
-            "fixed": [[names[state], group] for state, group in self.fixed],
-            "must_link": [[names[a], names[b]] for a, b in self.must_link],
-            "cannot_link": [[names[a], names[b]] for a, b in self.cannot_link],
+            "fixed": [[name(names[state]), group] for state, group in self.fixed],
+            "must_link": [[name(names[a]), name(names[b])] for a, b in self.must_link],
+            "cannot_link": [[name(names[a]), name(names[b])] for a, b in self.cannot_link],
             "min_mass": self.min_mass,
         }
 

@@ -23,8 +23,8 @@ def describe(agg: Aggregation) -> dict[str, Any]:
     """Describe one aggregation, without the names of all states; values may be arrays.
 
     None: ``mapping`` of a partition, which has ``labels``; costs and masses of a chain that is not irreducible;
-    ``tree``, ``splits`` and ``effort`` of other methods; ``interrupted_after`` unless a time limit interrupted the
-    search. ``n_states`` is the old name of ``n_groups``, kept for one version.
+    ``tree``, ``splits`` and ``effort`` of other methods; ``constraints`` if there are none; ``interrupted_after``
+    unless a time limit interrupted the search. ``n_states`` is the old name of ``n_groups``, kept for one version.
     """
     stationary = agg.original.is_irreducible
     return {
@@ -44,6 +44,7 @@ def describe(agg: Aggregation) -> dict[str, Any]:
         "splits": [split._asdict() for split in agg.splits] or None,
         "notes": agg.notes,
         "effort": agg.effort,
+        "constraints": agg.constraints.to_dict(agg.original) if agg.constraints else None,
         "interrupted": agg.interrupted,
         "interrupted_after": agg.interrupted_after,
     }

@@ -30,7 +30,8 @@ class Interrupted(Protocol):
 class Note(Sentence):
     """A note.
 
-    Its kind is "applied", "reducible", "concentrated", "soft", "empty", "lumping", "trivial" or "interrupted".
+    Its kind is "applied", "reducible", "concentrated", "soft", "empty", "constraints", "lumping", "trivial" or
+    "interrupted".
     """
 
     __slots__ = ()
@@ -46,6 +47,8 @@ def notes_on(answer: Aggregation) -> Iterator[Note]:
         yield Note(text, "reducible")
     elif is_concentrated(chain.stationary_distribution):
         yield note_on_concentration(chain)
+    if answer.constraints:
+        yield Note(f"constraints: {answer.constraints.describe()}", "constraints")
     if answer.map.labels is None:
         shared = int((np.diff(answer.map.weights.indptr) > 1).sum())
         yield Note(

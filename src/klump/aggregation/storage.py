@@ -4,9 +4,9 @@ A file is an uncompressed ``.npz``, a zip archive of NumPy arrays. Its entries:
 
 ``metadata``
     JSON text: the format and its schema version, the names of the states, the changes applied to the chain, and per
-    aggregation its beta, gamma, method, effort, seed, trace, number of groups and interruption; for a grid also the
-    numbers of groups and the betas that it spans, and the time limit that interrupted it. Tuples are lists; bytes are
-    ``{"bytes": hex}``, and NaN and infinities, which JSON lacks, are ``{"float": "nan"}``.
+    aggregation its beta, gamma, method, effort, constraints, seed, trace, number of groups and interruption; for a grid
+    also the numbers of groups and the betas that it spans, and the time limit that interrupted it. Tuples are lists;
+    bytes are ``{"bytes": hex}``, and NaN and infinities, which JSON lacks, are ``{"float": "nan"}``.
 ``transition_matrix``, or ``data``, ``indices``, ``indptr``, ``shape``, ``format`` and ``_is_array``
     The matrix of a dense chain, or that of a sparse one as :func:`scipy.sparse.load_npz` reads it.
 ``stationary_distribution``, ``original_index``
@@ -23,6 +23,7 @@ from __future__ import annotations
 
 import json
 import os
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -43,6 +44,7 @@ from klump.aggregation.archive import (
     open_archive,
     write_archive,
 )
+from klump.aggregation.constraints import NO_CONSTRAINTS, GroupConstraints, check_constraints
 from klump.aggregation.grids import AggregationGrid
 from klump.aggregation.mapping import Mapping, as_mapping, from_labels
 from klump.aggregation.path import AggregationPath
@@ -200,6 +202,7 @@ def _aggregation_metadata(answer: Aggregation) -> dict[str, Any]:
         "interrupted": bool(answer.interrupted),
         "interrupted_after": answer.interrupted_after,
         "effort": answer.effort,
+        "constraints": asdict(answer.constraints) if answer.constraints else None,
         "made_with": dict(answer.made_with),
         "n_groups": answer.n_states,
         "record": None if answer.record is None else [answer.record.kind, *answer.record.columns],
@@ -334,6 +337,25 @@ def _read_aggregation(
         n_asked=_int_or_none(metadata.get("n_asked")),
         effort=_text_or_none(metadata.get("effort")),
         interrupted_after=check_time_limit(metadata.get("interrupted_after")),
+        constraints=_read_constraints(metadata.get("constraints"), chain),
+    )
+
+
+def _read_constraints(found: dict[str, Any] | None, chain: MarkovChain) -> GroupConstraints:
+    """Validate the constraints of a file; older files have none."""
+    if found is None:
+        return NO_CONSTRAINTS
+    # States are stored as indices, which a name may look like.
+    numbered = MarkovChain._from_parts(
+        chain.transition_matrix, None, None, chain.original_index, (), chain._attributes
+    )
+    return check_constraints(
+        numbered,
+        respect_labels=list(found["labels"]),
+        fixed=dict(found["fixed"]),
+        must_link=found["must_link"],
+        cannot_link=found["cannot_link"],
+        min_mass=found["min_mass"],
     )
 
 

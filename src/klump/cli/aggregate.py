@@ -11,6 +11,7 @@ import click
 
 from klump import signals
 from klump.cli.commands import ChainCommand
+from klump.cli.constraints import constraint_options, read_constraints
 from klump.cli.inputs import ChainInput, read_recorded
 from klump.cli.options import (
     beta_option,
@@ -76,13 +77,16 @@ def _check_effort(effort: str, method: str) -> None:
 
 
 @contextmanager
-def _rename_initial(path: str | None) -> Iterator[None]:
-    """Set option and file of errors about the argument ``initial``: it is --initial-labels, and --initial another."""
+def _set_files(paths: dict[str, str | None]) -> Iterator[None]:
+    """Set the file of errors about arguments that are read from one.
+
+    The argument ``initial`` is --initial-labels, and --initial another.
+    """
     try:
         yield
     except InvalidArgumentError as error:
-        if error.argument == "initial":
-            error.file = path
+        if error.argument in paths:
+            error.file = paths[error.argument]
         error.rename("initial", "initial_labels")
         raise
 
@@ -112,6 +116,7 @@ def _rename_initial(path: str | None) -> Iterator[None]:
 @search_options
 @effort_option
 @time_limit_option
+@constraint_options
 @click.option("--full", is_flag=True, help="List all members of every group.")
 @output_option("Save to OUT: .npz (complete), .csv (state,group) or .json (as --json).")
 @printing_options
@@ -131,6 +136,11 @@ def command(
     jobs: int | None,
     effort: str,
     time_limit: float | None,
+    respect_labels: bool,
+    fixed: str | None,
+    must_link: str | None,
+    cannot_link: str | None,
+    min_mass: float | None,
     full: bool,
     output: str | None,
     as_json: bool,
@@ -151,7 +161,12 @@ def command(
     initial, labels_input = None, None
     if initial_labels is not None:
         initial, labels_input = read_recorded(initial_labels, partial(read_labels, initial_labels, chain))
-    with progress.search_progress(quiet=quiet) as bars, _rename_initial(initial_labels):
+    paths = {"fixed": fixed, "must_link": must_link, "cannot_link": cannot_link}
+    linked, linked_input = read_constraints(chain, paths)
+    with (
+        progress.search_progress(quiet=quiet) as bars,
+        _set_files({**paths, "initial": initial_labels}),
+    ):
         from klump import aggregation
 
         agg = aggregation.aggregate(
@@ -170,6 +185,9 @@ def command(
             tolerance=tolerance,
             effort=effort,
             time_limit=time_limit,
+            respect_labels=respect_labels,
+            min_mass=min_mass,
+            **linked,
             progress=bars.callback("searching"),
         )
         document = records.document(
@@ -185,6 +203,7 @@ def command(
             tolerance=tolerance,
             time_limit=time_limit,
             initial_labels_input=labels_input,
+            constraints_input=linked_input or None,
             states=[records.name(state) for state in chain.states],
             **records.aggregation(agg),
         )

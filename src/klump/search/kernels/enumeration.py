@@ -72,10 +72,10 @@ def _is_allowed(labels: Ints, mu: Floats, pairs: Pairs, mass: Floats) -> bool:
     mass[:] = 0.0
     for x in range(labels.size):
         mass[labels[x]] += mu[x]
+    lightest = np.inf
     for y in range(mass.size):
-        if mass[y] < pairs.least[0]:
-            return False
-    return True
+        lightest = min(lightest, mass[y])
+    return lightest >= pairs.least[0]
 
 
 @kernel
