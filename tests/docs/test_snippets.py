@@ -208,8 +208,9 @@ def small_files(tmp_path_factory):
     """A folder with a chain of 14 states under each name that the pages use, as probabilities and as counts."""
     folder = tmp_path_factory.mktemp("files")
     chain, labels = block_chain((3, 3, 4, 4), alpha=0.7, eps=0.2, random_state=0)
-    for file in ("chain.csv", "chain.npz", "chain.mtx", "model.csv", "shop.csv"):
+    for file in ("chain.csv", "chain.mtx", "model.csv", "shop.csv"):
         klump.write_chain(chain, folder / file)
+    klump.write_chain(klump.MarkovChain(chain, labels={"goal": labels == 0}), folder / "chain.npz")
     (folder / "labels.csv").write_text("state,group\n" + "".join(f"{i},{y}\n" for i, y in enumerate(labels)))
     write_events(folder)
     counts = np.ceil(1e4 * chain.joint).astype(int)
