@@ -221,7 +221,8 @@ def run_method(task: Task, method: str) -> Found:
     task = replace(task, chain=to_search_format(task.chain)) if task.chain.is_irreducible else task
     kind = "sparse" if task.chain.is_sparse else "dense"
     size = ", small" if task.chain.n_states <= SMALL else ""
-    with one_thread(), need(f"{method}, {kind}{size}"):
+    constrained = "" if task.constraints is None else ", constraints"
+    with one_thread(), need(f"{method}{constrained}, {kind}{size}"):
         try:
             with run_until(task.deadline):
                 return METHODS[method].run(task)

@@ -63,6 +63,8 @@ _MAX_MERGED_STATES = 1_200
 _MAX_ANNEALED_SIZE = 2_500_000
 # States below which the budget grows: sweeps take microseconds there, and local optima are as many.
 _SMALL = 200
+# Time of a local search under constraints, repair included, in times of one without. Empirical.
+_CONSTRAINED_COST = 2
 # Typical sweeps per start of annealing, for the decision whether the budget has room for all of them.
 _SWEEPS_PER_START = 15
 # Successive perturbations without improvement that end an iterated local search, at most.
@@ -165,6 +167,8 @@ def make_plan(task: Task) -> Plan:
         )
         return Plan(sweeps)
     sweeps = (1.0 + _SMALL / n) * effort.budget / sweep_cost(task)
+    if task.constraints is not None:
+        sweeps /= _CONSTRAINED_COST
     steps = _tabu_steps(task, effort)
     return Plan(
         sweeps=sweeps,

@@ -16,9 +16,8 @@ from klump.search.kernels.tables import DenseProblem, Ints, Problem
 from klump.search.merging import Merging, NumpyMerging
 from klump.search.method import Labels
 from klump.search.objective import MIDDLE
+from klump.search.problem import SMALL
 
-# Groups up to which merging in NumPy is quicker than the compilation of the kernels.
-_FEW_GROUPS = 128
 # Groups up to which they are merged: that takes cubic time.
 _MAX_GROUPS = 3000
 # Light groups dissolved per repair, in multiples of the number of groups, before the partition known to be feasible
@@ -78,13 +77,24 @@ class Repair:
         if count > max(self.n_groups, _MAX_GROUPS):
             return self.feasible
         if count > self.n_groups:
-            merged = merge_groups(self._flow(group), self.constraints.groups_apart(group), self.n_groups)
+            merged = self._merge_greedily(group)
             if merged is None:
                 return self.feasible
             group = merged[group]
         elif count < self.n_groups:
             group = split_to(group, self.n_groups)
         return group if self.constraints.min_mass == 0.0 else self._fill(group)
+
+    def _merge_greedily(self, group: Ints) -> Ints | None:
+        """Merge groups at beta = 1/2; the new number of each, or None if those apart leave too many."""
+        flow, apart = self._flow(group), self.constraints.groups_apart(group)
+        count = len(flow)
+        # As in agglomerative search: small chains do without the kernels, which take seconds to compile.
+        kind = NumpyMerging if self.constraints.unit.size <= SMALL else Merging
+        merging = kind(flow, flow.sum(axis=1), np.arange(count, dtype=np.int32), MIDDLE.weights, apart)
+        if not merging.run(self.n_groups):
+            return None
+        return groups_after(merging.pairs, count - self.n_groups).astype(np.int64)
 
     def _flow(self, group: Ints) -> NDArray[np.float64]:
         """B, the mass from each group to each group."""
@@ -172,13 +182,3 @@ def make_repair(
     n = problem.mu.size
     rows = problem.out_mass, problem.out_indices, problem.out_indptr
     return Repair(constraints, sparse.csr_array(rows, shape=(n, n)), n_groups)
-
-
-def merge_groups(flow: NDArray[np.float64], apart: NDArray[np.bool_], n_groups: int) -> Ints | None:
-    """Merge groups greedily at beta = 1/2; the new number of each, or None if those apart leave too many."""
-    count = len(flow)
-    kind = NumpyMerging if count <= _FEW_GROUPS else Merging
-    merging = kind(flow, flow.sum(axis=1), np.arange(count, dtype=np.int32), MIDDLE.weights, apart)
-    if not merging.run(n_groups):
-        return None
-    return groups_after(merging.pairs, count - n_groups).astype(np.int64)
