@@ -11,7 +11,8 @@ from typing import Any
 import click
 
 from klump.choices import RESTRICTIONS
-from klump.cli.inputs import STANDARD_INPUT, ChainInput, TableColumns
+from klump.cli.inputs import ChainInput
+from klump.cli.table_columns import check_table, table_columns
 from klump.errors import FileFormatError
 from klump.search.registry import DEFAULT_EFFORT, EFFORT_NAMES
 
@@ -261,86 +262,58 @@ def chain_options(function: Function) -> Function:
     """Add FILE and the options for reading it; the command gets them as ``source``, a :class:`ChainInput`."""
 
     @wraps(function)
-    def call_with_source(
-        *,
-        file: str,
-        normalize: bool,
-        restrict: Any,
-        restart: float | None,
-        initial: str | None,
-        format: str | None,
-        ctmc: bool,
-        state: str | None,
-        session: str | None,
-        time: str | None,
-        source_column: str | None,
-        target: str | None,
-        weight: str | None,
-        memory_limit: str | None,
-        **rest: Any,
-    ) -> Any:
-        if initial is not None and restart is None:
-            raise click.UsageError(
-                "--initial is the initial state of --restart; pass --restart as well, or leave --initial out"
-            )
-        events = {"state": state, "session": session, "time": time}
-        transitions = {"source": source_column, "target": target, "weight": weight}
-        columns = _table_columns(events, transitions, memory_limit)
-        if columns is not None:
-            _check_table(file, normalize=normalize, format=format, ctmc=ctmc)
-        # Only JSON documents have the digest of the file.
-        with_digest = bool(rest.get("as_json")) or str(rest.get("output")).lower().endswith(".json")
-        source = ChainInput(
-            file, normalize, restrict, restart, initial, format, ctmc, columns, with_digest=with_digest
-        )
+    def call_with_source(*, file: str, **options: Any) -> Any:
+        ((source,), rest) = _make_sources((file,), **options)
         return function(source=source, **rest)
 
     return _add((*_CHAIN, *_TABLE), call_with_source)
 
 
-def _table_columns(
-    events: dict[str, str | None],
-    transitions: dict[str, str | None],
+def chains_options(function: Function) -> Function:
+    """Add several FILEs and the options for reading them; the command gets ``sources``, a :class:`ChainInput` each."""
+
+    @wraps(function)
+    def call_with_sources(*, files: tuple[str, ...], **options: Any) -> Any:
+        sources, rest = _make_sources(files, **options)
+        return function(sources=sources, **rest)
+
+    several = click.argument("files", metavar="FILE...", nargs=-1, required=True, type=click.Path())
+    return _add((several, *_CHAIN[1:], *_TABLE), call_with_sources)
+
+
+def _make_sources(
+    files: tuple[str, ...],
+    *,
+    normalize: bool,
+    restrict: Any,
+    restart: float | None,
+    initial: str | None,
+    format: str | None,
+    ctmc: bool,
+    state: str | None,
+    session: str | None,
+    time: str | None,
+    source_column: str | None,
+    target: str | None,
+    weight: str | None,
     memory_limit: str | None,
-) -> TableColumns | None:
-    """Columns of a table of events or of transitions; None if no column is named."""
-    named = [
-        {name: column for name, column in part.items() if column is not None}
-        for part in (events, transitions)
-    ]
-    if not any(named):
-        if memory_limit is not None:
-            raise click.UsageError("--memory-limit is for tables; name their columns, or leave it out")
-        return None
-    if all(named):
+    **rest: Any,
+) -> tuple[list[ChainInput], dict[str, Any]]:
+    """Inputs from the options for reading files, and the other options."""
+    if initial is not None and restart is None:
         raise click.UsageError(
-            "--state, --session and --time are for tables of events, --source, --target and --weight for tables of "
-            "transitions; leave out one of the two"
+            "--initial is the initial state of --restart; pass --restart as well, or leave --initial out"
         )
-    given, needed = (named[0], ["state"]) if named[0] else (named[1], ["source", "target"])
-    missing = [name for name in needed if name not in given]
-    if missing:
-        raise click.UsageError(
-            f"--{next(iter(given))} needs --{missing[0]} as well, the column of {_WHAT[missing[0]]}"
-        )
-    return TableColumns(given, memory_limit)
-
-
-_WHAT = {"state": "states", "source": "source states", "target": "target states"}
-
-
-def _check_table(file: str, **options: Any) -> None:
-    """Refuse options that are for files of chains, and standard input, whose name has no suffix to go by."""
-    reasons = {
-        "normalize": "the weights of tables are always normalized",
-        "format": "that of a table is told by its suffix",
-        "ctmc": "tables hold counts, not rates",
-    }
-    for name, reason in reasons.items():
-        if options[name]:
-            raise click.UsageError(f"--{name} is for files of chains: {reason}")
-    if file == STANDARD_INPUT:
-        raise click.UsageError("tables are not read from standard input; pass the name of a file")
+    events = {"state": state, "session": session, "time": time}
+    transitions = {"source": source_column, "target": target, "weight": weight}
+    columns = table_columns(events, transitions, memory_limit)
+    if columns is not None:
+        for file in files:
+            check_table(file, normalize=normalize, format=format, ctmc=ctmc)
+    # Only JSON documents have the digest of the file.
+    with_digest = bool(rest.get("as_json")) or str(rest.get("output")).lower().endswith(".json")
+    reading = (normalize, restrict, restart, initial, format, ctmc, columns)
+    return [ChainInput(file, *reading, with_digest=with_digest) for file in files], rest
 
 
 def search_options(function: Function) -> Function:
