@@ -1,12 +1,13 @@
 """The file of a checkpoint: every kind of damage is an error, what a killed process leaves is not."""
 
+import itertools
 import os
 import subprocess
 import sys
 
 import pytest
-from journals import FRAME, TITLE, boundaries
 
+from journals import FRAME, TITLE, boundaries
 from klump.checkpoints import journal as journals
 from klump.checkpoints.journal import Journal
 from klump.errors import FileFormatError
@@ -72,7 +73,7 @@ def test_truncation_anywhere_loses_the_cut_record_alone(path):
         path.write_bytes(content[:length])
         complete = sum(end <= length for end in ends)
         if complete == 0:
-            with pytest.raises(FileFormatError, match="delete it|choose another name"):
+            with pytest.raises(FileFormatError, match=r"delete it|choose another name"):
                 Journal(path, QUESTION, resume=True)
             continue
         assert stored(path) == complete - 1
@@ -91,7 +92,7 @@ def test_a_resumed_journal_continues_where_it_was_cut(path):
 
 def records(content):
     ends = [len(TITLE), *boundaries(content)]
-    return [content[a:b] for a, b in zip(ends, ends[1:], strict=False)]
+    return [content[a:b] for a, b in itertools.pairwise(ends)]
 
 
 def test_records_that_are_moved_are_an_error(path, tmp_path):
@@ -169,7 +170,7 @@ def test_one_process_at_a_time(path):
 def test_places_that_cannot_be_written(tmp_path, name):
     (tmp_path / "folder").mkdir()
     (tmp_path / "file").write_text("")
-    with pytest.raises(FileFormatError, match="run.ckpt|folder") as caught:
+    with pytest.raises(FileFormatError, match=r"run.ckpt|folder") as caught:
         Journal(tmp_path / name, QUESTION, resume=True)
     assert "\n" not in str(caught.value)
     assert sorted(each.name for each in tmp_path.iterdir()) == ["file", "folder"]

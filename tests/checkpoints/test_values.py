@@ -94,7 +94,8 @@ def test_other_classes_are_neither_written_nor_built():
 
 
 @pytest.mark.parametrize(
-    "text", ["[1]", '{"array": ["|O", "|O", [1], true]}', '{"tuple": 3}', '{"new": 1}', '{"a": 1, "b": 2}', "{"]
+    "text",
+    ["[1]", '{"array": ["|O", "|O", [1], true]}', '{"tuple": 3}', '{"new": 1}', '{"a": 1, "b": 2}', "{"],
 )
 def test_content_that_is_no_value(text):
     content = len(text).to_bytes(4, "little") + text.encode()

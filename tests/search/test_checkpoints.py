@@ -1,13 +1,14 @@
 """A search that is killed and resumed gives the same answer, bit for bit, wherever it was killed."""
 
+import contextlib
 import math
 
 import joblib
 import numpy as np
 import pytest
-from journals import boundaries, prefixes
 
 import klump
+from journals import boundaries, prefixes
 from klump.checkpoints import open_checkpoint
 from klump.errors import FileFormatError, InvalidArgumentError
 from klump.search import descent
@@ -155,10 +156,8 @@ def test_interrupted_and_resumed(run, tmp_path):
             if len(done) == stop + 1:
                 raise KeyboardInterrupt
 
-        try:
+        with contextlib.suppress(KeyboardInterrupt):
             run(progress=interrupt, checkpoint=file)
-        except KeyboardInterrupt:
-            pass
         assert saved(run(checkpoint=file, resume=True), tmp_path) == expected
 
 

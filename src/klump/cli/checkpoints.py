@@ -9,14 +9,20 @@ from typing import Any
 import click
 
 from klump import signals
+from klump.cli.commands import require_writable
 from klump.errors import FileFormatError, Setting
+
+
+def _check(ctx: click.Context, param: click.Parameter, path: str | None) -> str | None:
+    return None if path is None else require_writable(path)
+
 
 _OPTIONS = (
     click.option(
         "--checkpoint",
         metavar="FILE",
         type=click.Path(),
-        callback=lambda ctx, param, value: _check_writable(value),
+        callback=_check,
         help="Store finished parts of the work in FILE, which must not exist, unless --resume is given.",
     ),
     click.option(
@@ -49,15 +55,3 @@ def check_checkpoint(checkpoint: str | None, *, resume: bool) -> None:
     signals.explain(
         f"finished parts are kept in {checkpoint}; run the same command with --resume to continue"
     )
-
-
-def _check_writable(path: str | None) -> str | None:
-    if path is None:
-        return None
-    from klump.files.atomic import check_writable
-
-    try:
-        check_writable(path)
-    except FileFormatError as error:
-        raise click.BadParameter(str(error)) from error
-    return path

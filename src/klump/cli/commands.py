@@ -113,6 +113,31 @@ def report_error(failure: KlumpError) -> None:
     click.echo(f"klump: error: {failure.render(spell_as_option)}", err=True)
 
 
+class Refusal(click.ClickException):
+    """A file that cannot be written, found before the work starts: one line, and the status of wrong usage."""
+
+    exit_code = 2
+
+    def __init__(self, failure: KlumpError) -> None:
+        super().__init__(str(failure))
+        self.failure = failure
+
+    def show(self, file: Any = None) -> None:
+        """Print the error on standard error, without the usage of the command."""
+        report_error(self.failure)
+
+
+def require_writable(path: str) -> str:
+    """Return the name of a file that can be written; raise Refusal for another."""
+    from klump.files.atomic import check_writable
+
+    try:
+        check_writable(path)
+    except KlumpError as error:
+        raise Refusal(error) from error
+    return path
+
+
 def error_document(failure: KlumpError) -> dict[str, Any]:
     """Return an error as a JSON document."""
     return {"schema": "klump/error/1", "error": failure.to_dict()}

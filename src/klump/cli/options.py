@@ -11,9 +11,9 @@ from typing import Any
 import click
 
 from klump.choices import RESTRICTIONS
+from klump.cli.commands import require_writable
 from klump.cli.inputs import ChainInput
 from klump.cli.table_columns import check_table, table_columns
-from klump.errors import FileFormatError
 from klump.search.registry import DEFAULT_EFFORT, EFFORT_NAMES
 
 Function = Callable[..., Any]
@@ -361,12 +361,6 @@ def output_option(
             return None
         if Path(value).suffix.lower() not in suffixes:
             raise click.BadParameter(f"{value!r} must end in {choices}")
-        from klump.files.atomic import check_writable
-
-        try:
-            check_writable(value)
-        except FileFormatError as error:
-            raise click.BadParameter(str(error)) from error
-        return value
+        return require_writable(value)
 
     return click.option("-o", "--output", metavar="OUT", callback=check, help=help)
