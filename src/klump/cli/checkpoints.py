@@ -14,7 +14,7 @@ from klump.errors import FileFormatError, Setting
 
 
 def _check(ctx: click.Context, param: click.Parameter, path: str | None) -> str | None:
-    return None if path is None else require_writable(path)
+    return None if path is None or ctx.resilient_parsing else require_writable(path)
 
 
 _OPTIONS = (

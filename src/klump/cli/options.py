@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 from klump.choices import RESTRICTIONS
+from klump.cli import completion
 from klump.cli.commands import require_writable
 from klump.cli.inputs import ChainInput
 from klump.cli.table_columns import check_table, table_columns
@@ -23,7 +24,8 @@ _CHAIN = (
     click.option(
         "--format",
         metavar="F",
-        callback=lambda ctx, param, value: _check_format(value),
+        callback=lambda ctx, param, value: value if ctx.resilient_parsing else _check_format(value),
+        shell_complete=completion.one_of(completion.FORMATS),
         help="Format of FILE if neither its content nor its suffix tells: tra, csv, mtx, ...",
     ),
     click.option("--ctmc", is_flag=True, help="FILE holds rates of a continuous-time chain: uniformise it."),
@@ -140,6 +142,7 @@ def efforts_option(function: Function) -> Function:
         show_default=True,
         metavar="E,E,...",
         callback=_parse_efforts,
+        shell_complete=completion.several_of(EFFORT_NAMES),
         help=f"How long method auto searches, in steps, not in seconds: {_EFFORTS}, or several, a row each.",
     )
     return option(function)
@@ -333,7 +336,15 @@ def method_option(names: Collection[str], help: str) -> Callable[[Function], Fun
     def check(ctx: click.Context, param: click.Parameter, value: str) -> str:
         return check_name(value, names)
 
-    return click.option("--method", default="auto", show_default=True, metavar="M", callback=check, help=help)
+    return click.option(
+        "--method",
+        default="auto",
+        show_default=True,
+        metavar="M",
+        callback=check,
+        shell_complete=completion.one_of(names),
+        help=help,
+    )
 
 
 def check_name(name: str, known: Collection[str]) -> str:
@@ -357,10 +368,10 @@ def output_option(
     choices = f"{', '.join(suffixes[:-1])} or {suffixes[-1]}"
 
     def check(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
-        if value is None:
+        if value is None or ctx.resilient_parsing:
             return None
         if Path(value).suffix.lower() not in suffixes:
             raise click.BadParameter(f"{value!r} must end in {choices}")
         return require_writable(value)
 
-    return click.option("-o", "--output", metavar="OUT", callback=check, help=help)
+    return click.option("-o", "--output", metavar="OUT", type=click.Path(), callback=check, help=help)

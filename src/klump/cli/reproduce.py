@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING
 import click
 
 from klump import __version__, signals
+from klump.cli import completion
 from klump.cli.commands import PlainCommand
+from klump.cli.completion import one_of
 from klump.cli.options import jobs_option, quiet_option, seed_option
 
 if TYPE_CHECKING:
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
 
 def _check_names(ctx: click.Context, param: click.Parameter, value: tuple[str, ...]) -> list[str]:
     # A callback instead of click.Choice, which would import the experiments, and NumPy, for --help.
+    if ctx.resilient_parsing:
+        return []
     from klump.experiments import EXPERIMENTS
 
     unknown = [name for name in value if name not in EXPERIMENTS]
@@ -42,7 +46,13 @@ def _list_names(ctx: click.Context, param: click.Parameter, value: bool) -> None
 
 
 @click.command("reproduce", cls=PlainCommand)
-@click.argument("names", metavar="[NAME]...", nargs=-1, callback=_check_names)
+@click.argument(
+    "names",
+    metavar="[NAME]...",
+    nargs=-1,
+    callback=_check_names,
+    shell_complete=one_of(completion.EXPERIMENTS),
+)
 @click.option(
     "--list",
     is_flag=True,
