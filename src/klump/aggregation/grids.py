@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from klump import signals
 from klump.aggregation.aggregation import Aggregation
+from klump.aggregation.expectation import announce_search
 from klump.aggregation.many import check_method_with_number, run_on_one_worker
 from klump.aggregation.notes import format_interruption
 from klump.aggregation.options import Options
@@ -289,6 +290,8 @@ def grid(
     cells = _cells(numbers, wanted)
     question: dict[str, Any] = {"method": method, "n_states": numbers, "beta": wanted}
     with checkpointed(task, checkpoint, resume=resume, function="grid", **question) as stored:
+        what = format_count(len(cells), "cell")
+        announce_search((_cell_task(stored, cell) for cell in cells), method, what, workers=n_jobs)
         found, limit = _run_cells(stored, cells, method, report)
     # After an interruption the results are those of the first cells.
     answers = tuple(

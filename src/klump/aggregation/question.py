@@ -13,6 +13,7 @@ from scipy import sparse
 
 from klump import __version__
 from klump.aggregation.aggregation import Aggregation
+from klump.aggregation.expectation import announce_search
 from klump.aggregation.mapping import Mapping, as_mapping, from_labels
 from klump.aggregation.numbering import number_along_path, rank_by_mass
 from klump.aggregation.options import TOLERANCE, Options, check_method
@@ -193,6 +194,7 @@ def aggregate(
     )
     task = options.task(chain, n_states, check_beta(beta), method)
     with checkpointed(task, checkpoint, resume=resume, function="aggregate", method=method) as task:
+        announce_search([task], method)
         return build_answer(task, run_method(task, method), method)
 
 
@@ -277,6 +279,7 @@ def beta_path(
     engine = need(f"annealing, {'sparse' if chain.is_sparse else 'dense'}")
     journal = checkpointed(task, checkpoint, resume=resume, function="beta_path", betas=tuple(wanted))
     with journal as task, one_thread(), engine, run_until(task.deadline):
+        announce_search([task], "annealing")
         path = annealing_path(task, wanted)
     rank = rank_by_mass(chain, _found_mapping(task, path[0]))
     numbered = number_along_path([found.labels for found in path], rank)

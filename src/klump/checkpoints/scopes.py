@@ -54,6 +54,11 @@ class Scope:
     def __reduce__(self) -> tuple[Callable[[], None], tuple[()]]:
         return _no_scope, ()
 
+    @property
+    def is_new(self) -> bool:
+        """Whether no result is stored yet."""
+        return len(self._journal) == 0
+
     def scope(self, name: str) -> Scope:
         """Scope of a search within this one."""
         return Scope(self._journal, f"{self._path}{name}/")

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from klump.aggregation import Aggregation, Costs
+from klump.aggregation.expectation import announce_search
 from klump.aggregation.many import check_method_with_number, run_on_one_worker
 from klump.aggregation.mapping import Mapping, as_mapping
 from klump.aggregation.options import Options
@@ -198,6 +199,8 @@ def bootstrap(
         question: dict[str, Any] = {"method": method, "n_samples": n_samples}
         question["draws"] = draws.chains if isinstance(draws, GivenChains) else draws
         with checkpointed(task, checkpoint, resume=resume, function="bootstrap", **question) as task:
+            what = f"k = {task.n_groups}, {n_samples} samples"
+            announce_search([task], method, what, times=n_samples + 1, workers=n_jobs)
             found = run_method(task, method)
             found.raise_if_interrupted()  # the samples do not run
             estimate = build_answer(task, found, method)
