@@ -19,6 +19,7 @@ ROOMS = [
     "sources",
     "chain",
     "files",
+    "checkpoints",
     "search",
     "guarantees",
     "aggregation",

@@ -72,7 +72,7 @@ def test_bad_data(files, arguments, message):
     [
         ("", "Usage: "),
         ("cluster", "No such command 'cluster'"),
-        ("info", "Missing argument 'FILE'"),
+        ("info", "Missing argument 'FILE...'"),
         ("aggregate good.csv", "Missing option '-k'"),
         ("aggregate good.csv -k 0", "0 is not in the range x>=1"),
         ("aggregate good.csv -k two", "'two' is not a valid integer"),

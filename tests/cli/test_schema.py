@@ -65,6 +65,22 @@ def test_documents_follow_the_schema(files, klump_cli, arguments, schema):
     assert "input" in document
 
 
+@pytest.mark.parametrize(
+    "arguments", ["info chain.npz absorbing.csv chain.csv", "aggregate chain.npz chain.csv -k 2"]
+)
+def test_documents_of_several_files_follow_the_schema(files, klump_cli, arguments):
+    """Without --normalize the last file is an error."""
+    document = json.loads(klump_cli(f"{arguments} --json -q", status=1).stdout)
+    assert schema_of(document) == "klump/files/1"
+    assert schema_of(document["documents"][0]).startswith(
+        f"klump/{arguments[:4]}".replace("aggr", "aggregation")
+    )
+    assert schema_of(document["documents"][-1]) == "klump/error/1"
+    assert document["n_failed"] == 1
+    document["documents"][0]["extra"] = 1
+    assert not VALIDATOR.is_valid(document)
+
+
 @pytest.mark.parametrize("arguments", ["info missing.csv", "aggregate chain.npz -k 9", "info chain.csv"])
 def test_errors_follow_the_schema(files, klump_cli, arguments):
     document = json.loads(klump_cli(f"{arguments} --json -q", status=1).stdout)

@@ -118,6 +118,16 @@ def test_the_same_seed_gives_the_same_answer_in_parallel():
     assert np.array_equal(one.labels, two.labels)
 
 
+def test_a_checkpoint_is_that_of_its_constraints(tmp_path):
+    chain, _ = block_chain((20, 20, 20), alpha=0.5, eps=0.5, random_state=3)
+    ask = {"n_states": 4, "effort": "quick", "checkpoint": tmp_path / "run"}
+    one = klump.aggregate(chain, **ask, cannot_link=[(0, 1)])
+    again = klump.aggregate(chain, **ask, cannot_link=[(0, 1)], resume=True)
+    assert np.array_equal(one.labels, again.labels)
+    with pytest.raises(klump.KlumpError, match="constraints"):
+        klump.aggregate(chain, **ask, cannot_link=[(0, 2)], resume=True)
+
+
 def test_an_interrupted_search_satisfies_the_constraints():
     chain, _ = block_chain((100, 100, 200), alpha=0.5, eps=0.5, random_state=3)
     answer = klump.aggregate(chain, 4, cannot_link=[(0, 1)], must_link=[(2, 399)], time_limit=1e-6)

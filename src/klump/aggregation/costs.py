@@ -16,6 +16,7 @@ from klump.arguments import check_beta, check_gamma
 from klump.chain import ChainLike, MarkovChain, as_chain
 from klump.chain.rows import Matrix, row_blocks, total
 from klump.chain.validation import normalize_rows, row_sums
+from klump.checkpoints import storable
 
 # Groups up to which the aggregated matrix of a sparse chain is dense: 32 MB of float64.
 _MAX_DENSE_GROUPS = 2000
@@ -24,6 +25,7 @@ _MAX_DENSE_GROUPS = 2000
 _NO_REDUNDANCY = 1e-14
 
 
+@storable
 @dataclass(frozen=True)
 class Costs:
     """C_L, C_P and C_G of a map, which determine every C_beta + gamma C_G.

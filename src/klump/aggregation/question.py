@@ -19,6 +19,7 @@ from klump.aggregation.constraints import (
     check_constraints,
     number_fixed_groups,
 )
+from klump.aggregation.expectation import announce_search
 from klump.aggregation.mapping import Mapping, as_mapping, from_labels
 from klump.aggregation.numbering import number_along_path, rank_by_mass
 from klump.aggregation.options import TOLERANCE, Options, check_method
@@ -31,10 +32,12 @@ from klump.arguments import (
     check_step,
 )
 from klump.chain import ChainLike, as_chain
+from klump.checkpoints import Checkpoint
 from klump.compilation import need
 from klump.errors import UNSET, InvalidArgumentError, Setting
 from klump.parallel import one_thread
 from klump.search.annealing import annealing_path, schedule
+from klump.search.checkpointing import checkpointed
 from klump.search.deadline import TimeLimitReached, run_until
 from klump.search.descent import descend_once
 from klump.search.method import Found, Task
@@ -66,6 +69,8 @@ def aggregate(
     cannot_link: Any = None,
     min_mass: float | None = None,
     progress: Progress | None = None,
+    checkpoint: Checkpoint | None = None,
+    resume: bool = False,
 ) -> Aggregation:
     """Aggregate a chain to exactly ``n_states`` groups.
 
@@ -136,6 +141,13 @@ def aggregate(
         Called with ``(done, total, best_cost)``: the number of finished and of planned steps, and the lowest cost so
         far in bits, NaN while there is none. On the largest chains ``total`` may grow during the search, and the last
         call may have done < total.
+    checkpoint
+        Name of a file in which each finished part of the search is stored: a restart, a start, a cycle. It must
+        not exist, unless ``resume`` is set, and is left there at the end.
+    resume
+        Continue the run that wrote ``checkpoint``, which may have been killed; begin it if there is no such file.
+        The answer is the same, bit for bit, as without an interruption. A checkpoint of another question or
+        version, or a damaged one, is an error.
 
     Returns
     -------
@@ -213,7 +225,9 @@ def aggregate(
         ),
     )
     task = options.task(chain, n_states, check_beta(beta), method)
-    return build_answer(task, run_method(task, method), method, options.constraints)
+    with checkpointed(task, checkpoint, resume=resume, function="aggregate", method=method) as task:
+        announce_search([task], method)
+        return build_answer(task, run_method(task, method), method, options.constraints)
 
 
 def run_method(task: Task, method: str) -> Found:
@@ -225,7 +239,7 @@ def run_method(task: Task, method: str) -> Found:
     with one_thread(), need(f"{method}{constrained}, {kind}{size}"):
         try:
             with run_until(task.deadline):
-                return METHODS[method].run(task)
+                return task.run_nested(method, METHODS[method].run)
         except TimeLimitReached as reason:
             # The method has no answer before its end.
             return descend_once(task).interrupt(reason)
@@ -266,6 +280,8 @@ def beta_path(
     allow_empty: bool = False,
     time_limit: float | None = None,
     progress: Progress | None = None,
+    checkpoint: Checkpoint | None = None,
+    resume: bool = False,
 ) -> AggregationPath:
     """Anneal once (Algorithm 2) and keep the aggregation at each beta.
 
@@ -300,7 +316,9 @@ def beta_path(
     )
     task = options.task(chain, n_states, wanted[-1], "annealing")
     engine = need(f"annealing, {'sparse' if chain.is_sparse else 'dense'}")
-    with one_thread(), engine, run_until(task.deadline):
+    journal = checkpointed(task, checkpoint, resume=resume, function="beta_path", betas=tuple(wanted))
+    with journal as task, one_thread(), engine, run_until(task.deadline):
+        announce_search([task], "annealing")
         path = annealing_path(task, wanted)
     rank = rank_by_mass(chain, _found_mapping(task, path[0]))
     numbered = number_along_path([found.labels for found in path], rank)

@@ -62,9 +62,14 @@ def read_constraints(
     """Read the files of constraints: arguments of ``klump.aggregate``, and the records of the files."""
     arguments: dict[str, Any] = {}
     inputs = {}
-    for argument, path in paths.items():
+    readers: dict[str, Callable[..., Any]] = {
+        "fixed": _read_fixed,
+        "must_link": _read_pairs,
+        "cannot_link": _read_pairs,
+    }
+    for argument, read in readers.items():
+        path = paths[argument]
         if path is not None:
-            read = _read_fixed if argument == "fixed" else _read_pairs
             arguments[argument], inputs[argument] = read_recorded(path, partial(read, path, chain))
     return arguments, inputs
 

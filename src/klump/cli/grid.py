@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from klump import signals
+from klump.cli.checkpoints import check_checkpoint, checkpoint_options
 from klump.cli.commands import ChainCommand
 from klump.cli.inputs import ChainInput
 from klump.cli.options import (
@@ -81,6 +82,7 @@ def _parse_n_states(ctx: click.Context, param: click.Parameter, value: str | Non
     "Save to OUT: .npz (complete), .csv (table), .json (as --json), or a picture (.png, .svg, .pdf).",
     (".npz", ".json", ".csv", *PICTURES),
 )
+@checkpoint_options
 @printing_options
 def command(
     source: ChainInput,
@@ -94,6 +96,8 @@ def command(
     effort: str,
     time_limit: float | None,
     output: str | None,
+    checkpoint: str | None,
+    resume: bool,
     as_json: bool,
     quiet: bool,
 ) -> None:
@@ -106,6 +110,7 @@ def command(
     from klump.cli import progress, records
 
     signals.keep_answers()
+    check_checkpoint(checkpoint, resume=resume)
     chain = source.read()
     with progress.GuaranteeProgress(quiet=quiet) as bars, progress.announce_compilation(bars):
         from klump import aggregation
@@ -121,6 +126,8 @@ def command(
             gamma=gamma,
             effort=effort,
             time_limit=time_limit,
+            checkpoint=checkpoint,
+            resume=resume,
             progress=bars.callback("grid"),
         )
     states = [records.name(state) for state in chain.states]

@@ -87,7 +87,7 @@ def deliver(
         Whether to leave out the message that names the saved file.
     """
     signals.note_answer()
-    failure = None if output is None else _save(result, document, rows, output)
+    failure = None if output is None else save(result, document, rows, output)
     if lines is None:
         print_document(document)
     else:
@@ -105,7 +105,7 @@ def deliver(
             click.get_current_context().exit(interrupted_status())
 
 
-def _save(
+def save(
     result: Any, document: dict[str, Any], rows: Iterable[Sequence[Any]], output: str
 ) -> FileFormatError | None:
     """Save the result, and return the error if it cannot be saved."""

@@ -12,12 +12,14 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from klump.checkpoints.values import storable
 from klump.search.kernels.tables import Ints, Labels, Pairs, Units
 
 # Tolerance of the least mass of a group: masses are sums of rounded numbers.
 _ROUNDING = 1e-12
 
 
+@storable
 @dataclass(frozen=True, eq=False)
 class Constraints:
     """Units, their colours, pairs of units that are apart, and the least mass of a group."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,7 @@ from scipy import sparse
 from klump import information
 from klump.arguments import Progress
 from klump.chain import MarkovChain
+from klump.checkpoints import Once, Scope, always, storable
 from klump.parallel import run_all
 from klump.parallel.cluster import FutureCache
 from klump.search.constraints import Constraints
@@ -30,6 +31,8 @@ from klump.search.objective import Objective
 from klump.search.problem import make_problem
 
 Labels = NDArray[np.int32]
+
+T = TypeVar("T")
 
 # Tolerance, in bits, within which two costs are equal: far above the rounding error of one partition's cost (about
 # 1e-15, depending on the order of summation), far below any difference between partitions that matters.
@@ -57,6 +60,7 @@ class Task:
     progress: Progress | None = field(default=None, compare=False)
     deadline: Deadline | None = field(default=None, compare=False, repr=False)
     futures: FutureCache = field(default_factory=FutureCache, compare=False, repr=False)
+    journal: Scope | None = field(default=None, compare=False, repr=False)
 
     @cached_property
     def problem(self) -> Problem:
@@ -85,7 +89,23 @@ class Task:
 
     def run_all(self, function: Callable[..., Any], calls: Iterable[tuple[Any, ...]]) -> Iterator[Any]:
         """Run independent calls on ``n_jobs`` workers and yield their results in order."""
-        return run_all(function, calls, self.n_jobs, self.futures)
+        if self.journal is None:
+            return run_all(function, calls, self.n_jobs, self.futures)
+        return self.journal.run_all(
+            function, calls, lambda function, calls: run_all(function, calls, self.n_jobs, self.futures)
+        )
+
+    @property
+    def once(self) -> Once:
+        """Run a unit of work, or return its result from the checkpoint: see :meth:`klump.checkpoints.Scope.once`."""
+        return always if self.journal is None else self.journal.once
+
+    def run_nested(self, name: str, search: Callable[[Task], T]) -> T:
+        """Run a search that has units of its own, as one unit: once it is complete, its own ones are not needed."""
+        if self.journal is None:
+            return search(self)
+        nested = replace(self, journal=self.journal.scope(name))
+        return self.once(name, lambda: search(nested))
 
     def report(self, done: int, total: int, best: float) -> None:
         """Call the progress callback, if there is one; ``best`` is infinite while no result is known.
@@ -97,6 +117,7 @@ class Task:
         check_deadline()
 
 
+@storable
 @dataclass(frozen=True, eq=False)
 class Record:
     """Intermediate results of a method (merges, splits) as named columns, a format that files can store."""
@@ -109,6 +130,7 @@ class Record:
             column.flags.writeable = False
 
 
+@storable
 @dataclass(frozen=True, eq=False)
 class Found:
     """A map and its cost; ``trace`` is the cost after each sweep of the last descent.

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from functools import cached_property, reduce
+from functools import cached_property, partial, reduce
 from itertools import cycle
 
 import numpy as np
@@ -96,7 +96,9 @@ class _MultilevelRun:
     @cached_property
     def _embedding_labels(self) -> Labels:
         """k-means in the embedding, with ``_n_start_groups()`` groups, in the order of the chain."""
-        return cluster_embedding(self.task, self._n_start_groups(), self.task.rng(_KEY, 1))
+        n_groups = self._n_start_groups()
+        cluster = partial(cluster_embedding, self.task, n_groups, self.task.rng(_KEY, 1))
+        return self.task.once("embedding", cluster, given=(n_groups,))
 
     @cached_property
     def _order(self) -> NDArray[np.int64]:
@@ -133,7 +135,9 @@ class _MultilevelRun:
     def _search_target(self, labels: Labels) -> float:
         """Local search under the target objective; the cost reached."""
         affordable = _TARGET_BUDGET / sweep_cost(self.task)
-        optimum = self._local_search(labels, self.task.objective, max(_MIN_TARGET_SWEEPS, affordable))
+        sweeps = max(_MIN_TARGET_SWEEPS, affordable)
+        search = partial(self._local_search, labels, self.task.objective, sweeps)
+        optimum = self.task.once("target", search, given=(labels,))
         assert self.best is not None
         if optimum.cost <= self.best.cost + EQUAL:
             self.best = self._to_chain_order(optimum)
@@ -170,10 +174,18 @@ class _MultilevelRun:
         return reduce(better, [self._run_start(*start) for start in starts], best), 0
 
     def _run_start(self, labels: Labels, sweeps: int = _FREE_SWEEPS) -> Found:
-        return self._update(self._local_search(self._sweep_and_merge(labels, sweeps)))
+        search = partial(self._search_from, labels, sweeps)
+        return self._update(self.task.once("start", search, given=(labels, sweeps)))
+
+    def _search_from(self, labels: Labels, sweeps: int = _FREE_SWEEPS) -> Found:
+        return self._local_search(self._sweep_and_merge(labels, sweeps))
 
     def _random_start(self, n_groups: int, rng: np.random.Generator) -> Labels:
         """Random labels after a few sweeps at beta = 1."""
+        draw = partial(self._draw_start, n_groups, rng)
+        return self.task.once("random start", draw, rng, (n_groups,))
+
+    def _draw_start(self, n_groups: int, rng: np.random.Generator) -> Labels:
         if self._repair is None:
             labels = random_labels(self.task.chain.n_states, n_groups, rng, allow_empty=False)
         else:
@@ -186,8 +198,13 @@ class _MultilevelRun:
     ) -> Found:
         """One cycle: split every group in two, merge back to k, local search."""
         self.cycles += 1
-        halves = fill_empty_groups(split(found.labels, rng), 2 * self.k)
-        return self._local_search(self._sweep_and_merge(halves))
+        run = partial(self._run_cycle, found.labels, split, rng)
+        return self.task.once("cycle", run, rng, (found.labels,))
+
+    def _run_cycle(
+        self, labels: Labels, split: Callable[[Labels, np.random.Generator], Labels], rng: np.random.Generator
+    ) -> Found:
+        return self._search_from(fill_empty_groups(split(labels, rng), 2 * self.k))
 
     def _n_start_groups(self) -> int:
         """Groups of a start before merging: max(3 k / 2, k + 4)."""

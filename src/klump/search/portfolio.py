@@ -279,7 +279,8 @@ class _PortfolioRun:
         known = [found.labels for found in self.population.cheapest()]
         for labels in [*given, *self.free_starts, *known]:
             if not self._is_optimal():
-                self._update([context.local_search(labels, rng)])
+                search = partial(context.local_search, labels, rng)
+                self._update([self.task.once("local search", search, rng, (labels,))])
         if self.plan.starts > 0:
             self._run_populations(context)
         elif self.sweeps_left >= _MIN_SWEEPS and not self._is_optimal():
@@ -292,8 +293,9 @@ class _PortfolioRun:
                 break
             report = partial(self._report_component, number * _STEPS_PER_COMPONENT)
             is_free = self.task.constraints is not None and method is not multilevel
-            task = replace(self.task, progress=_hide_cost(report), constraints=None) if is_free else self.task
-            found = method(task if is_free else replace(task, progress=report))
+            task = replace(self.task, progress=_hide_cost(report) if is_free else report)
+            task = replace(task, constraints=None) if is_free else task
+            found = task.run_nested(method.__name__, method)
             self.done = (number + 1) * _STEPS_PER_COMPONENT - 1
             if is_free:
                 self.free_starts.append(found.labels)
@@ -310,7 +312,9 @@ class _PortfolioRun:
             starts = ((context, first + i) for i in range(self.plan.starts))
             costs = self._update(self.task.run_all(run_start, starts))
             before = self._best_cost()
-            self._update(islice(evolve(context, self.population, 2 * number, n_steps=0), _PLAIN_CHILDREN))
+            self._update(
+                islice(evolve(context, self.population, 2 * number, 0, self.task.once), _PLAIN_CHILDREN)
+            )
             if self._best_cost() >= before - EQUAL and self._is_confirmed(costs):
                 break
             reached.append(self._evolve(context, 2 * number + 1))
@@ -323,7 +327,8 @@ class _PortfolioRun:
         stalled, best = 0, self.population.cheapest(1)[0].cost
         if self.plan.steps == 0.0:
             return best
-        for child in evolve(context, self.population, number, self.plan.steps_per_child):
+        steps = self.plan.steps_per_child
+        for child in evolve(context, self.population, number, steps, self.task.once):
             self._update([child])
             stalled = 0 if child.cost < best - EQUAL else stalled + 1
             best = min(best, child.cost)
