@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from klump.chain.concentration import count_half_mass, is_concentrated
-from klump.chain.wording import Sentence, format_count, kind_of
+from klump.chain.wording import Sentence, format_count
 from klump.search.registry import METHODS, Method
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def note_on_concentration(chain: MarkovChain) -> Note:
         f"concentrated: {few} of {chain.n_states} states {verb} half of the stationary mass, so that the others hardly "
         "matter for the costs"
     )
-    if not any(kind_of(change) == "restarted" for change in chain.applied):
+    if not chain._is_restarted:
         text += "; if the chain gets caught there, a restart spreads the mass: restart=0.01, --restart 0.01"
     return Note(text, "concentrated")
 

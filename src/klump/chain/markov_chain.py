@@ -85,9 +85,9 @@ class MarkovChain(ChainQuantities):
         initial = found.initial if initial is None else initial
         labels = found.labels if labels is None else labels
         rewards = found.rewards if rewards is None else rewards
-        given = found.matrix
         # The matrix of a MarkovChain is validated already, and immutable.
-        known = P if isinstance(P, MarkovChain) else None
+        known = next((chain for chain in (P, found.matrix) if isinstance(chain, MarkovChain)), None)
+        given = known.transition_matrix if known else found.matrix
         counted, matrix = known._counted if known else None, given
         if known is None:
             normalize = normalize or found.normalize
@@ -104,7 +104,7 @@ class MarkovChain(ChainQuantities):
             names,
             known.original_index if known else np.arange(n),
             build_attributes(
-                known._attributes if known else NO_ATTRIBUTES,
+                _known_attributes(known, found),
                 range(n) if names is None else names,
                 labels=labels,
                 initial=initial,
@@ -203,7 +203,7 @@ class MarkovChain(ChainQuantities):
             self.__dict__["_names"],
             self.original_index,
             (*self.applied, Change(f"every {steps} steps taken as one", "power")),
-            self._attributes,
+            self._attributes.with_restart(None),
         )
         if not chain.is_irreducible:
             raise InvalidArgumentError(
@@ -409,6 +409,12 @@ def _unwrap(given: Any) -> Adapted:
         return Adapted(given.transition_matrix, given.states if given.has_names else None)
     found = adapt(given)
     return Adapted(given) if found is None else found
+
+
+def _known_attributes(known: MarkovChain | None, found: Adapted) -> Attributes:
+    """Attributes of a chain that is given, and the restart that comes with a matrix."""
+    attributes = known._attributes if known else NO_ATTRIBUTES
+    return attributes if found.restart is None else attributes.with_restart(found.restart)
 
 
 def _require_successors(

@@ -34,6 +34,8 @@ class Adapted(NamedTuple):
     """Whether the rows are weights, to be divided by their sums."""
     dead_ends: DeadEnds | None = None
     """Words for rows of zeros; None where these are an error of their own."""
+    restart: Any = None
+    """Record of the restart that the matrix contains, of type :class:`klump.chain.restart_record.Restart`."""
 
 
 def name_of(given: object) -> str:
