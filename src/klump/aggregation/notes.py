@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
+from klump.aggregation.quotient import describe_split, split_labels
 from klump.chain.concentration import count_half_mass, is_concentrated
 from klump.chain.wording import Sentence, format_count
 from klump.search.registry import METHODS, Method
@@ -30,7 +31,8 @@ class Interrupted(Protocol):
 class Note(Sentence):
     """A note.
 
-    Its kind is "applied", "reducible", "concentrated", "soft", "empty", "lumping", "trivial" or "interrupted".
+    Its kind is "applied", "reducible", "concentrated", "soft", "labels", "empty", "lumping", "trivial" or
+    "interrupted".
     """
 
     __slots__ = ()
@@ -52,6 +54,8 @@ def notes_on(answer: Aggregation) -> Iterator[Note]:
             f"soft: {shared} of {chain.n_states} states belong to several groups; labels are the most probable ones",
             "soft",
         )
+    if split := split_labels(answer):
+        yield Note(f"the quotient is {describe_split(split)}", "labels")
     if answer.n_asked is not None and answer.n_states < answer.n_asked:
         empty = format_count(answer.n_asked - answer.n_states, "group")
         yield Note(f"{empty} of {answer.n_asked} ran empty, as allow_empty lets them", "empty")

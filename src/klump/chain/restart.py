@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from klump.chain.parts import NumberedStates, Parts
-from klump.chain.restart_record import record_restart, undo_blocks
+from klump.chain.restart_record import Restart, record_restart, undo_blocks
 from klump.chain.rows import Matrix, empty_array, folder_of, row_blocks, stack_row_blocks
 from klump.chain.validation import downcast_indices
 from klump.chain.wording import Change, format_count, free_name, kind_of
@@ -73,15 +73,10 @@ def restart(parts: Parts, probability: float) -> Parts:
 
 def undo(parts: Parts) -> Parts:
     """Chain before its restarts: without the states that they added; dead ends become absorbing."""
-    record = parts.attributes.restart
-    known = [change for change in parts.applied if kind_of(change) == "restarted"]
+    record = require_record(parts.attributes.restart, parts.applied)
     if record is None:
-        if not known:
-            return parts
-        raise InvalidArgumentError(
-            f"the chain was {known[0]}, and then changed so that its restart cannot be undone",
-            remedy="build the chain again, without a restart",
-        )
+        return parts
+    known = [change for change in parts.applied if kind_of(change) == "restarted"]
     n = parts.matrix.shape[0]
     kept = np.delete(np.arange(n), record.added)
     blocks = (block for _, block in undo_blocks(parts.matrix, record))
@@ -99,6 +94,17 @@ def undo(parts: Parts) -> Parts:
         counted=None if parts.counted is None else parts.counted[kept],
         applied=(*(change for change in parts.applied if change not in known), *undone),
     )
+
+
+def require_record(record: Restart | None, applied: Sequence[str]) -> Restart | None:
+    """Record of the restart of a chain, None if it has no restart; raise if it has lost the record."""
+    known = [change for change in applied if kind_of(change) == "restarted"]
+    if record is None and known:
+        raise InvalidArgumentError(
+            f"the chain was {known[0]}, and then changed so that its restart cannot be undone",
+            remedy="build the chain again, without a restart",
+        )
+    return record
 
 
 def _names_without(parts: Parts, n_added: int) -> Sequence[Hashable] | None:
