@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from klump import signals
+from klump.cli import quotients, reaching
 from klump.cli.commands import ChainCommand
 from klump.cli.inputs import ChainInput, read_recorded
 from klump.cli.options import (
@@ -112,8 +113,13 @@ def _rename_initial(path: str | None) -> Iterator[None]:
 @search_options
 @effort_option
 @time_limit_option
+@reaching.reach_options
 @click.option("--full", is_flag=True, help="List all members of every group.")
-@output_option("Save to OUT: .npz (complete), .csv (state,group) or .json (as --json).")
+@output_option(
+    "Save to OUT: .npz (complete), .csv (state,group), .parquet (state, group, mass, membership), .json (as --json), "
+    "or the quotient, with a state map in OUT.map.csv: .tra, .storm.tra, .drn, .umb, .graphml.",
+    (".npz", ".csv", ".json", quotients.TABLE, *quotients.QUOTIENTS),
+)
 @printing_options
 def command(
     source: ChainInput,
@@ -131,6 +137,8 @@ def command(
     jobs: int | None,
     effort: str,
     time_limit: float | None,
+    reach: tuple[str, ...],
+    within: int | None,
     full: bool,
     output: str | None,
     as_json: bool,
@@ -142,12 +150,15 @@ def command(
     _check_allow_empty(method, allow_empty=allow_empty)
     _check_gamma(gamma, method)
     _check_effort(effort, method)
+    reaching.check_reach(reach, within, method)
+    quotients.check_output(output, source.path)
     from klump.cli import progress, records
     from klump.cli.labels import read_labels
     from klump.cli.results import deliver
 
     signals.keep_answers()
     chain = source.read()
+    reaching.check_labels(reach, chain)
     initial, labels_input = None, None
     if initial_labels is not None:
         initial, labels_input = read_recorded(initial_labels, partial(read_labels, initial_labels, chain))
@@ -172,6 +183,7 @@ def command(
             time_limit=time_limit,
             progress=bars.callback("searching"),
         )
+        reached = reaching.bound(agg, reach, within)
         document = records.document(
             "aggregation",
             source,
@@ -186,9 +198,12 @@ def command(
             time_limit=time_limit,
             initial_labels_input=labels_input,
             states=[records.name(state) for state in chain.states],
+            reachability=reaching.records(reached, within),
             **records.aggregation(agg),
         )
-    lines = None if as_json else _lines(source, agg, seed, tolerance, full=full)
+    lines = (
+        None if as_json else _lines(source, agg, seed, tolerance, reaching.lines(reached, within), full=full)
+    )
     deliver(agg, document, lines, _label_rows(agg), output, quiet=quiet)
 
 
@@ -200,7 +215,13 @@ def _label_rows(agg: Aggregation) -> Iterator[Sequence[Any]]:
 
 
 def _lines(
-    source: ChainInput, agg: Aggregation, seed: int, tolerance: float | None, *, full: bool
+    source: ChainInput,
+    agg: Aggregation,
+    seed: int,
+    tolerance: float | None,
+    reached: list[str],
+    *,
+    full: bool,
 ) -> list[str]:
     from klump.chain.wording import format_count
     from klump.cli import tables
@@ -219,6 +240,7 @@ def _lines(
         tables.shares(agg, width, full=full),
         tables.costs(agg.costs, [agg.beta], width, agg.gamma) if agg.original.is_irreducible else [],
         tables.certificate(agg, width),
+        reached,
         tables.matrix(agg.chain, width),
         tables.notes(agg.notes, width),
     )
