@@ -14,10 +14,12 @@ from klump.aggregation.costs import next_group_distributions
 from klump.aggregation.quotient import Model, build_quotient, model_of, project_labels
 from klump.arguments import check_count
 from klump.chain import MarkovChain
+from klump.chain.restart_record import undo_blocks
 from klump.chain.rows import Matrix
 from klump.errors import InvalidArgumentError, ReducibleChainError, Setting
 from klump.guarantees.group_rows import UNIT, GroupRows, sort_rows
 from klump.guarantees.horizons import LARGEST_TIME
+from klump.guarantees.occupation import Occupation, bound_from_initial, bound_occupation
 from klump.guarantees.reachability import Reachability, bound_ever, bound_within, reach
 
 if TYPE_CHECKING:
@@ -56,7 +58,10 @@ class Verification:
         """Bound the probability that the chain reaches a label, and compute that of the aggregated chain.
 
         The bounds are rigorous: from every state of a group, and from the initial distribution, the probability in the
-        original chain before a restart lies between them, and so does that of the :attr:`quotient`.
+        original chain before a restart lies between them, and so does that of the :attr:`quotient`. Those per group let
+        an adversary choose the state of the group at every step. From the initial distribution of a chain that restarts
+        there, states that are rarely visited hardly count (:mod:`klump.guarantees.occupation`), so that the bounds may
+        be much tighter, for numbers of steps up to a few times 1 / restart.
 
         Parameters
         ----------
@@ -91,8 +96,9 @@ def compute_reachability(
     targets = [_target(answer, label) for label in labels]
     model = model_of(answer)
     rows = _group_rows(answer, model)
+    visits = _occupation(answer, model, rows)
     return [
-        _reachability(answer, model, rows, label, steps, target)
+        _reachability(answer, model, rows, visits, label, steps, target)
         for label, target in zip(labels, targets, strict=True)
     ]
 
@@ -101,6 +107,7 @@ def _reachability(
     answer: Aggregation,
     model: Model,
     rows: GroupRows,
+    visits: Occupation | None,
     label: str,
     steps: int | None,
     target: NDArray[np.bool_],
@@ -118,6 +125,9 @@ def _reachability(
         rounding = (len(initial) + model.chain.n_states + 4) * UNIT
         least = float(initial @ lower) * (1.0 - rounding)
         most = min(1.0, float(initial @ upper) * (1.0 + rounding))
+        if visits is not None and quotient is not None:
+            found = bound_from_initial(rows, quotient.transition_matrix, target, steps, initial, visits)
+            least, most = max(least, found[0]), min(most, found[1])
         mean = float(np.clip(initial @ estimate, least, most))
 
     def spread(values: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -175,6 +185,19 @@ def _group_rows(answer: Aggregation, model: Model) -> GroupRows:
         own = np.delete(np.arange(n), model.restart.added)
         next_group, labels = sparse.csr_array(next_group[own]), labels[own]
     return sort_rows(next_group, labels, k, _longest_row(matrix))
+
+
+def _occupation(answer: Aggregation, model: Model, rows: GroupRows) -> Occupation | None:
+    """Bound the visits of each state in the order of the rows, if the chain restarts at its initial distribution."""
+    chain, restart = model.chain, model.restart
+    if restart is None or chain.initial is None or not chain.is_irreducible:
+        return None
+    blocks = undo_blocks(chain.transition_matrix, restart)
+    found = bound_occupation(answer._state_weights, chain.initial, restart, blocks)
+    if found is None:
+        return None
+    own = np.delete(np.arange(chain.n_states), restart.added)
+    return found._replace(visits=found.visits[own[rows.order]])
 
 
 def _longest_row(matrix: Matrix) -> int:

@@ -31,6 +31,8 @@ class GroupRows(NamedTuple):
     """Bound on the relative rounding error of (P W) v for v >= 0."""
     defect: float
     """Largest |row sum - 1|."""
+    order: NDArray[np.intp]
+    """Row of the given matrix that each row was."""
 
     @property
     def n_groups(self) -> int:
@@ -66,7 +68,7 @@ def sort_rows(
     longest = int(np.diff(matrix.indptr).max())
     # n additions and one multiplication have a relative error of (n + 1) u / (1 - (n + 1) u).
     rounding = 1.01 * (n_terms + longest + 2) * UNIT
-    return GroupRows(matrix, group, starts, rounding, float(np.abs(sums - 1.0).max()))
+    return GroupRows(matrix, group, starts, rounding, float(np.abs(sums - 1.0).max()), order)
 
 
 def can_reach(rows: GroupRows, target: NDArray[np.bool_]) -> NDArray[np.bool_]:
