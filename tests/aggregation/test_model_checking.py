@@ -139,6 +139,43 @@ def test_the_values_of_the_model_are_within_the_bounds(name, restart, tmp_path, 
                 assert found.estimate == pytest.approx(value, abs=1e-10)
 
 
+def machines(count=3, fails=0.3, repairs=2.0):
+    """Identical machines that fail and are repaired one by one, until all are down: rates."""
+
+    def steps(state):
+        if not any(state):
+            return []
+        rate = [fails if up else repairs / state.count(0) for up in state]
+        return [((*state[:i], 1 - state[i], *state[i + 1 :]), rate[i]) for i in range(count)]
+
+    return models.explore(
+        (1,) * count,
+        steps,
+        str,
+        {"down": lambda state: not any(state), "half": lambda state: sum(state) == 1},
+    )
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_quotients_of_models_in_continuous_time(suffix, tmp_path):
+    """Time-bounded probabilities: both are written with rates."""
+    model = machines()
+    chain = MarkovChain.from_generator(model.matrix, labels=model.labels, initial=0)
+    answer = klump.aggregate(chain, method="exact", initial=label_classes(chain))
+    assert (chain.n_states, answer.n_states) == (8, 4)
+    for name, which in (("original", chain), ("quotient", answer.quotient)):
+        klump.write_chain(which, tmp_path / f"{name}{suffix}", ctmc=True)
+    original, quotient = (storm_reads(tmp_path / f"{name}{suffix}") for name in ("original", "quotient"))
+    assert quotient.model_type.name == "CTMC"
+    for label in chain.labels:
+        for time in (0.5, 4.0, None):
+            # Storm computes time-bounded probabilities to within 1e-6.
+            expected = check(original, label, time)
+            assert check(quotient, label, time) == pytest.approx(expected, abs=1e-9 if time is None else 2e-6)
+    assert 0.001 < check(quotient, "down", 4.0) < 0.5
+    assert answer.reachability("down").estimate == pytest.approx(check(original, "down"), abs=1e-9)
+
+
 def test_a_searched_partition_with_a_state_for_the_restart(tmp_path):
     """The model has no initial state, so that the restart goes through a state, which the quotient does not have."""
     model = models.crowds(members=9, spies=1, runs=6)

@@ -203,3 +203,16 @@ def test_a_soft_map_has_shares(tmp_path):
     answer = klump.Aggregation.from_labels(chain, [[0.75, 0.25], [0.5, 0.5]])
     quotients.write_quotient(answer, str(tmp_path / "q.drn"))
     assert (tmp_path / "q.map.csv").read_text() == "state,group,share_0,share_1\n0,0,0.75,0.25\n1,0,0.5,0.5\n"
+
+
+def test_rates_stay_rates(tmp_path, klump_cli, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    found = models.queue()
+    klump.write_chain(
+        klump.MarkovChain.from_generator(found.matrix, labels=found.labels, initial=0), "queue.drn", ctmc=True
+    )
+    result = klump_cli("aggregate queue.drn --ctmc -k 3 -o groups.drn")
+    assert "klump: the quotient is in continuous time, with rates" in result.stderr
+    assert klump.read_chain("groups.drn", ctmc=True).n_states == 3
+    result = klump_cli("aggregate queue.drn --ctmc -k 3 -o groups.graphml")
+    assert "klump: the quotient is in discrete time, uniformised" in result.stderr

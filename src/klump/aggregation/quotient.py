@@ -72,7 +72,7 @@ def build_quotient(answer: Aggregation) -> MarkovChain:
         names,
         model.groups,
         tuple(_changes(answer, model, split)),
-        checked._attributes,
+        checked._attributes.with_rate(chain.uniformization_rate),
     )
 
 

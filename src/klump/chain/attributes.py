@@ -35,6 +35,8 @@ class Attributes:
     """State rewards, one per state, or transition rewards, an n x n matrix."""
     restart: Restart | None = None
     """The restart that the transitions of the chain contain, if there is one."""
+    rate: float | None = None
+    """Uniformisation rate, if the chain was made of rates."""
 
     def __post_init__(self) -> None:
         self._freeze()
@@ -67,13 +69,13 @@ class Attributes:
             initial = initial / initial.sum() if initial.sum() > 0 else None
         rewards = {name: _part_of_reward(reward, kept) for name, reward in self.rewards.items()}
         restart = None if self.restart is None else self.restart.restrict(number)
-        return Attributes(labels, initial, rewards, restart)
+        return Attributes(labels, initial, rewards, restart, self.rate)
 
     def append_state(self) -> Attributes:
         """Attributes after one more state without label, initial mass and rewards."""
         initial = None if self.initial is None else np.append(self.initial, 0.0)
         rewards = {name: _append_to_reward(reward) for name, reward in self.rewards.items()}
-        return Attributes(self.labels, initial, rewards, self.restart)
+        return Attributes(self.labels, initial, rewards, self.restart, self.rate)
 
     def with_initial(self, initial: NDArray[np.float64]) -> Attributes:
         """The same attributes with another initial distribution."""
@@ -82,6 +84,10 @@ class Attributes:
     def with_restart(self, restart: Restart | None) -> Attributes:
         """The same attributes with another restart."""
         return replace(self, restart=restart)
+
+    def with_rate(self, rate: float | None) -> Attributes:
+        """The same attributes with another uniformisation rate."""
+        return replace(self, rate=rate)
 
 
 NO_ATTRIBUTES = Attributes()
@@ -101,6 +107,7 @@ def build_attributes(
         known.initial if initial is None else initial_distribution(initial, states),
         known.rewards if rewards is None else check_rewards(rewards, len(states)),
         known.restart,
+        known.rate,
     )
 
 

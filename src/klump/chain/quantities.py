@@ -122,6 +122,11 @@ class ChainQuantities:
         chain.__dict__["_counted"] = parts.counted
         return chain
 
+    @property
+    def uniformization_rate(self) -> float | None:
+        """Rate q of the uniformised chain P = I + G / q of a generator G; None if the chain was not made of rates."""
+        return self._attributes.rate
+
     @cached_property
     def classes(self) -> connectivity.Classes:
         """The communicating classes."""

@@ -59,13 +59,18 @@ def check_output(output: str | None, source: str) -> None:
 def write_quotient(agg: Aggregation, output: str) -> list[str]:
     """Write the quotient and the state map; return messages: files, and what they lack."""
     from klump.files import atomic, losses, write_chain
+    from klump.files.writing import holds_rates
 
     quotient, states = agg.quotient, map_file(output)
-    write_chain(quotient, output)
+    ctmc = quotient.uniformization_rate is not None and holds_rates(output)
+    write_chain(quotient, output, ctmc=ctmc)
     with atomic.replacing(states) as part, part.open("w", encoding="utf-8", newline="") as stream:
         csv.writer(stream, lineterminator="\n").writerows(_map_rows(agg))
     messages = [f"saved {output}, with {', '.join([*_siblings(output), states.name])}"]
     messages += [f"the quotient is {change}" for change in quotient.applied]
+    if quotient.uniformization_rate is not None:
+        time = "continuous time, with rates" if ctmc else "discrete time, uniformised"
+        messages.append(f"the quotient is in {time}")
     if lost := losses(quotient, output):
         messages.append(f"{output} cannot hold, and lacks: {', '.join(lost)}")
     return messages

@@ -12,6 +12,8 @@
     Rewards of transitions, their matrices below one another, in CSR format.
 ``attribute_restart_probability``, ``..._targets``, ``..._masses``, ``..._added``, ``..._dead_ends``
     The restart that the transitions contain, as :class:`klump.chain.restart_record.Restart` has it.
+``attribute_uniformization_rate``
+    The uniformisation rate of a chain that was made of rates.
 """
 
 from __future__ import annotations
@@ -41,6 +43,7 @@ _STATE_REWARDS = "attribute_state_rewards"
 _TRANSITION_REWARDS = tuple(f"attribute_transition_{part}" for part in ("data", "indices", "indptr"))
 _RESTART_PARTS = ("targets", "masses", "added", "dead_ends")
 _PROBABILITY = "attribute_restart_probability"
+_RATE = "attribute_uniformization_rate"
 _RESTART = tuple(f"attribute_restart_{part}" for part in _RESTART_PARTS)
 # Names of all arrays.
 KEYS = (
@@ -52,6 +55,7 @@ KEYS = (
     *_TRANSITION_REWARDS,
     _PROBABILITY,
     *_RESTART,
+    _RATE,
 )
 _KINDS = ("state", "transition")
 # Largest |sum of the masses - probability| of a restart.
@@ -67,6 +71,8 @@ class StoredAttributes(NamedTuple):
     initial: Any = None
     rewards: dict[str, Any] | None = None
     restart: Restart | None = None
+    """Validated."""
+    rate: float | None = None
     """Validated."""
 
 
@@ -89,6 +95,8 @@ def encode_attributes(chain: MarkovChain) -> dict[str, NDArray[Any]]:
     if (restart := chain._attributes.restart) is not None:
         arrays[_PROBABILITY] = np.array(restart.probability)
         arrays |= {key: getattr(restart, part) for key, part in zip(_RESTART, _RESTART_PARTS, strict=True)}
+    if chain.uniformization_rate is not None:
+        arrays[_RATE] = np.array(chain.uniformization_rate)
     if arrays:
         names = [[name, _KINDS[sparse.issparse(reward)]] for name, reward in chain.rewards.items()]
         index = {"labels": list(chain.labels), "rewards": names}
@@ -110,6 +118,7 @@ def decode_attributes(read: Read, n_states: int) -> StoredAttributes:
                 read, [(str(name), _KINDS.index(kind)) for name, kind in index["rewards"]], n_states
             ),
             _decode_restart(read, n_states),
+            _decode_rate(read),
         )
     except FileFormatError:
         raise
@@ -123,7 +132,7 @@ def decode_attributes(read: Read, n_states: int) -> StoredAttributes:
 def check_attributes(found: StoredAttributes, states: Sequence[Hashable]) -> Attributes:
     """Validate attributes of a file for a chain that is restored as it was written."""
     labels = {label: StateIndices(members) for label, members in (found.labels or {}).items()}
-    known = NO_ATTRIBUTES.with_restart(found.restart)
+    known = NO_ATTRIBUTES.with_restart(found.restart).with_rate(found.rate)
     return build_attributes(known, states, labels=labels, initial=found.initial, rewards=found.rewards)
 
 
@@ -177,6 +186,16 @@ def _decode_restart(read: Read, n_states: int) -> Restart | None:
         raise ValueError("the probability of the restart")
     indices = (states.astype(np.intp) for states in (added, dead_ends))
     return Restart(probability, targets.astype(np.intp), np.array(masses), *indices)
+
+
+def _decode_rate(read: Read) -> float | None:
+    stored = read(_RATE)
+    if stored is None:
+        return None
+    rate = float(stored.item())
+    if not 0.0 < rate < np.inf:
+        raise ValueError("the uniformisation rate")
+    return rate
 
 
 def _require(read: Read, key: str) -> NDArray[Any]:

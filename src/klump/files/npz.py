@@ -60,7 +60,9 @@ def read(path: Path, *, add_up: bool) -> Contents:
 
 
 def _contents(matrix: Any, names: list[Hashable] | None, found: StoredAttributes) -> Contents:
-    return Contents(matrix, names, found.labels, found.initial, found.rewards, restart=found.restart)
+    return Contents(
+        matrix, names, found.labels, found.initial, found.rewards, restart=found.restart, rate=found.rate
+    )
 
 
 def read_attributes(archive: Archive, n_states: int) -> StoredAttributes:

@@ -19,7 +19,7 @@ from klump.choices import Restriction
 from klump.errors import CountsError, FileFormatError, KlumpError, Setting
 from klump.files.registry import Contents, read_contents
 from klump.sources.adapters import Adapted
-from klump.sources.rates import uniformize
+from klump.sources.rates import uniformize_with_rate
 
 
 def read_chain(
@@ -82,8 +82,8 @@ def build_chain(contents: Contents, initial: Any = None, **options: Any) -> Mark
     if contents.labels is not None:
         options["labels"] = {label: StateIndices(members) for label, members in contents.labels.items()}
     given = contents.matrix
-    if contents.restart is not None:
-        given = Adapted(given, contents.states, restart=contents.restart)
+    if contents.restart is not None or contents.rate is not None:
+        given = Adapted(given, contents.states, restart=contents.restart, rate=contents.rate)
     try:
         return MarkovChain(given, contents.states, rewards=contents.rewards, **options)
     except KlumpError as error:
@@ -107,7 +107,8 @@ def apply_time(contents: Contents, *, ctmc: bool) -> Contents:
                 "the file holds rates of a CTMC", remedy=("pass ", Setting("ctmc", True), " to uniformise it")
             )
         return contents
-    return contents._replace(matrix=uniformize(_drop_loops(contents.matrix)), rewards=None)
+    matrix, rate = uniformize_with_rate(_drop_loops(contents.matrix))
+    return contents._replace(matrix=matrix, rewards=None, rate=rate)
 
 
 def _drop_loops(rates: Any) -> Any:

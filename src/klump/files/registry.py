@@ -69,6 +69,8 @@ class Contents(NamedTuple):
     """Whether the file says that the matrix holds probabilities or rates; None if it does not say."""
     restart: Restart | None = None
     """The restart that the transitions contain."""
+    rate: float | None = None
+    """Uniformisation rate, if the matrix was made of rates."""
 
 
 class Format(Protocol):
