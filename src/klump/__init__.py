@@ -25,6 +25,7 @@ _HOME = {
     "KlumpError": "klump.errors",
     "MarkovChain": "klump.chain",
     "MonteCarlo": "klump.guarantees",
+    "Reachability": "klump.guarantees",
     "Posterior": "klump.resampling",
     "RelaxationCurve": "klump.clustering",
     "Row": "klump.comparison",
@@ -84,6 +85,7 @@ if TYPE_CHECKING:
     from klump.guarantees import Bracket as Bracket
     from klump.guarantees import Guarantees as Guarantees
     from klump.guarantees import MonteCarlo as MonteCarlo
+    from klump.guarantees import Reachability as Reachability
     from klump.resampling import Bootstrap as Bootstrap
     from klump.resampling import Posterior as Posterior
     from klump.resampling import SequenceCounts as SequenceCounts

@@ -119,3 +119,12 @@ def test_a_package_that_is_not_installed(hard, monkeypatch, package, method):
     monkeypatch.setitem(sys.modules, package, None)
     with pytest.raises(MissingPackageError, match=f"{method}\\(\\) needs {package}; pip install {package}"):
         getattr(hard, method)()
+
+
+def test_integers_of_numpy_are_integers_in_documents():
+    names = [np.int64(4), np.int32(7), np.str_("a"), True]
+    chain = klump.MarkovChain(np.full((4, 4), 0.25), names)
+    document = klump.Aggregation.from_labels(chain, [0, 0, 1, 1]).to_dict()
+    assert document["states"] == [4, 7, "a", "True"]
+    assert [type(name) for name in document["states"]] == [int, int, str, str]
+    json.dumps(document, allow_nan=False)

@@ -95,7 +95,8 @@ def test_to_dict_is_the_document_of_the_command_line(files, klump_cli, chain, op
     assert schema_of(own) == "klump/aggregation/1"
     assert own == {key: value for key, value in printed.items() if key in own}
     settings = {"n_init", "step", "max_sweeps", "allow_empty", "tolerance", "time_limit"}
-    assert printed.keys() - own.keys() == settings | {"input", "initial_labels_input", "constraints_input"}
+    inputs = {"input", "initial_labels_input", "constraints_input"}
+    assert printed.keys() - own.keys() == settings | inputs | {"reachability"}
 
 
 @pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="nothing is compiled")

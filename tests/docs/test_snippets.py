@@ -12,7 +12,7 @@ import shlex
 import shutil
 import subprocess
 import sys
-from contextlib import suppress
+from contextlib import chdir, suppress
 from pathlib import Path
 
 import click
@@ -77,7 +77,7 @@ PROGRAMS = {"many_machines.md"}
 # Each block stands on its own, and is skipped where a package that it imports is not installed.
 SECTIONS = {"bring_your_data.md"}
 # Pages that show what they print, beside the line or in a block ```text below.
-PRINTED = {"continuous_time.md", "guarantees.md", "many_machines.md", "tutorial.md"}
+PRINTED = {"continuous_time.md", "guarantees.md", "many_machines.md", "tutorial.md", "verification.md"}
 
 # Commands that are parsed but not run, and why.
 NOT_RUN = {
@@ -219,6 +219,8 @@ def small_files(tmp_path_factory):
     for file in ("letters.csv", "src/klump/data/letter_bigrams.csv"):
         (folder / file).parent.mkdir(parents=True, exist_ok=True)
         (folder / file).write_text("from,to,count\n" + rows)
+    with chdir(folder):  # writes voters.tra, uneven.tra and kinds.json
+        exec(blocks("verification.md", "python")[0][1], {})
     return folder
 
 
@@ -256,3 +258,11 @@ def test_the_tutorial_finds_the_same_on_the_command_line(tmp_path, monkeypatch):
     found = json.loads(result.stdout)
     assert found["cost"] == pytest.approx(answer.cost, abs=1e-12)
     assert found["labels"] == answer.labels.tolist()
+
+
+def test_the_page_on_verification_shows_what_is_printed(small_files, monkeypatch):
+    monkeypatch.chdir(small_files)
+    command = next(c for c in klump_commands("verification.md") if "--reach" in c)
+    result = CliRunner().invoke(main, shlex.split(command)[1:])
+    shown = [line for line in PAGES["verification.md"].read_text().splitlines() if line.startswith("reach ")]
+    assert shown == [line for line in result.stdout.splitlines() if line.startswith("reach ")]

@@ -22,6 +22,7 @@ from klump.aggregation.lifting import LIFTINGS
 from klump.aggregation.lumpable import is_lumpable
 from klump.aggregation.mapping import Mapping, as_mapping, from_labels
 from klump.aggregation.notes import Note, notes_on
+from klump.aggregation.verification import Verification
 from klump.arguments import DEFAULT_SEED, Progress, check_beta, check_gamma
 from klump.chain import ChainLike, MarkovChain, as_chain
 from klump.chain.wording import format_count, format_state
@@ -47,7 +48,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Aggregation:
+class Aggregation(Verification):
     """A chain, a map from its states to groups, and everything that can be computed from them.
 
     Usually made by :func:`klump.aggregate`; :meth:`from_labels` takes a map from elsewhere.

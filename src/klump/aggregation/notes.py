@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
+from klump.aggregation.quotient import describe_split, split_labels
 from klump.chain.concentration import count_half_mass, is_concentrated
-from klump.chain.wording import Sentence, format_count, kind_of
+from klump.chain.wording import Sentence, format_count
 from klump.search.registry import METHODS, Method
 
 if TYPE_CHECKING:
@@ -30,8 +31,8 @@ class Interrupted(Protocol):
 class Note(Sentence):
     """A note.
 
-    Its kind is "applied", "reducible", "concentrated", "soft", "empty", "constraints", "lumping", "trivial" or
-    "interrupted".
+    Its kind is "applied", "reducible", "concentrated", "soft", "labels", "empty", "constraints", "lumping", "trivial"
+    or "interrupted".
     """
 
     __slots__ = ()
@@ -55,6 +56,8 @@ def notes_on(answer: Aggregation) -> Iterator[Note]:
             f"soft: {shared} of {chain.n_states} states belong to several groups; labels are the most probable ones",
             "soft",
         )
+    if split := split_labels(answer):
+        yield Note(f"the quotient is {describe_split(split)}", "labels")
     if answer.n_asked is not None and answer.n_states < answer.n_asked:
         empty = format_count(answer.n_asked - answer.n_states, "group")
         yield Note(f"{empty} of {answer.n_asked} ran empty, as allow_empty lets them", "empty")
@@ -78,7 +81,7 @@ def note_on_concentration(chain: MarkovChain) -> Note:
         f"concentrated: {few} of {chain.n_states} states {verb} half of the stationary mass, so that the others hardly "
         "matter for the costs"
     )
-    if not any(kind_of(change) == "restarted" for change in chain.applied):
+    if not chain._is_restarted:
         text += "; if the chain gets caught there, a restart spreads the mass: restart=0.01, --restart 0.01"
     return Note(text, "concentrated")
 

@@ -12,7 +12,7 @@ A file is an uncompressed ``.npz``, a zip archive of NumPy arrays. Its entries:
 ``stationary_distribution``, ``original_index``
     As the chain has them; a chain that is not irreducible has no ``stationary_distribution``.
 ``attributes``, ``attribute_...``
-    Labels, initial distribution and rewards of the chain as in :mod:`klump.files.attributes`, if there are any.
+    Labels, initial distribution, rewards and restart as in :mod:`klump.files.attributes`, if there are any.
 ``labels_0``, or ``map_0_data``, ``map_0_indices`` and ``map_0_indptr``
     The group of each state in aggregation 0, or its stochastic map in CSR form; 1, 2, ... likewise.
 ``record_0_...``

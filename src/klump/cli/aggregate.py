@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from klump import signals
+from klump.cli import quotients, reaching
 from klump.cli.checkpoints import check_checkpoint, checkpoint_options
 from klump.cli.commands import ChainCommand, spell_as_option
 from klump.cli.constraints import constraint_options, read_constraints
@@ -120,9 +121,13 @@ def _set_files(paths: dict[str, str | None]) -> Iterator[None]:
 @effort_option
 @time_limit_option
 @constraint_options
+@reaching.reach_options
 @click.option("--full", is_flag=True, help="List all members of every group.")
 @output_option(
-    "Save to OUT: .npz (complete), .csv (state,group) or .json (as --json); {} is the name of each FILE."
+    "Save to OUT: .npz (complete), .csv (state,group), .parquet (state, group, mass, membership), .json (as --json), "
+    "or the quotient, with a state map in OUT.map.csv: .tra, .storm.tra, .drn, .umb, .graphml; {} is the name of each "
+    "FILE.",
+    (".npz", ".csv", ".json", quotients.TABLE, *quotients.QUOTIENTS),
 )
 @checkpoint_options
 @printing_options
@@ -132,6 +137,8 @@ def command(
     fixed: str | None,
     must_link: str | None,
     cannot_link: str | None,
+    reach: tuple[str, ...],
+    within: int | None,
     full: bool,
     output: str | None,
     checkpoint: str | None,
@@ -145,6 +152,7 @@ def command(
     With several files each is aggregated, and a summary ends the output; an error in one does not stop the others.
     """
     search["tolerance"] = _check_options(**search)
+    reaching.check_reach(reach, within, search["method"])
     check_patterns(sources, **{"-o": output, "--checkpoint": checkpoint})
     files = {
         "initial": initial_labels,
@@ -163,15 +171,20 @@ def command(
     def answer(source: ChainInput) -> _Answer:
         journal = expand(checkpoint, source)
         check_checkpoint(journal, resume=resume)
-        return _answer(source, files, search, journal, resume=resume, quiet=quiet)
+        quotients.check_output(expand(output, source), source.path)
+        return _answer(
+            source, files, search, reaching.Reach(reach, within), journal, resume=resume, quiet=quiet
+        )
 
     def run(source: ChainInput) -> Answer:
         found = answer(source)
         signals.note_answer()
         target, agg = expand(output, source), found.aggregation
-        failure = None if target is None else save(agg, found.document, _label_rows(agg), target)
-        if target is not None and failure is None and not quiet:
-            click.echo(f"klump: saved {target}", err=True)
+        failure, messages = (
+            (None, []) if target is None else save(agg, found.document, _label_rows(agg), target)
+        )
+        for message in () if quiet else messages:
+            click.echo(f"klump: {message}", err=True)
         return Answer(
             found.document,
             () if as_json else found.lines(full=full),
@@ -217,15 +230,18 @@ class _Answer:
     aggregation: Aggregation
     document: dict[str, Any]
     tolerance: float | None
+    reached: list[str]
+    """Lines on the probabilities of reaching labels."""
 
     def lines(self, *, full: bool) -> list[str]:
-        return _lines(self.source, self.aggregation, self.tolerance, full=full)
+        return _lines(self.source, self.aggregation, self.tolerance, self.reached, full=full)
 
 
 def _answer(
     source: ChainInput,
     files: dict[str, str | None],
     search: dict[str, Any],
+    reach: reaching.Reach,
     checkpoint: str | None,
     *,
     resume: bool,
@@ -236,6 +252,7 @@ def _answer(
     from klump.cli.labels import read_labels
 
     chain = source.read()
+    reaching.check_labels(reach.labels, chain)
     initial, labels_input, initial_labels = None, None, files["initial"]
     if initial_labels is not None:
         initial, labels_input = read_recorded(initial_labels, partial(read_labels, initial_labels, chain))
@@ -257,6 +274,7 @@ def _answer(
             resume=resume,
             **options,
         )
+        reached = reaching.bound(agg, reach.labels, reach.steps)
         document = records.document(
             "aggregation",
             source,
@@ -272,9 +290,10 @@ def _answer(
             initial_labels_input=labels_input,
             constraints_input=linked_input or None,
             states=[records.name(state) for state in chain.states],
+            reachability=reaching.records(reached, reach.steps),
             **records.aggregation(agg),
         )
-    return _Answer(source, agg, document, options["tolerance"])
+    return _Answer(source, agg, document, options["tolerance"], reaching.lines(reached, reach.steps))
 
 
 def _summary(agg: Aggregation) -> tuple[str, ...]:
@@ -294,7 +313,9 @@ def _label_rows(agg: Aggregation) -> Iterator[Sequence[Any]]:
     yield from zip(agg.original.states, agg.labels.tolist(), *shares, strict=True)
 
 
-def _lines(source: ChainInput, agg: Aggregation, tolerance: float | None, *, full: bool) -> list[str]:
+def _lines(
+    source: ChainInput, agg: Aggregation, tolerance: float | None, reached: list[str], *, full: bool
+) -> list[str]:
     from klump.chain.wording import format_count
     from klump.cli import tables
 
@@ -314,6 +335,7 @@ def _lines(source: ChainInput, agg: Aggregation, tolerance: float | None, *, ful
         tables.shares(agg, width, full=full),
         tables.costs(agg.costs, [agg.beta], width, agg.gamma) if agg.original.is_irreducible else [],
         tables.certificate(agg, width),
+        reached,
         tables.matrix(agg.chain, width),
         tables.notes(agg.notes, width),
     )
