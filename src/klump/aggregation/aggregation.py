@@ -17,6 +17,7 @@ from klump.aggregation.costs import (
     group_masses,
     next_group_distributions,
 )
+from klump.aggregation.dynamics import AggregationDynamics
 from klump.aggregation.lifting import LIFTINGS
 from klump.aggregation.lumpable import is_lumpable
 from klump.aggregation.mapping import Mapping, as_mapping, from_labels
@@ -46,7 +47,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Aggregation:
+class Aggregation(AggregationDynamics):
     """A chain, a map from its states to groups, and everything that can be computed from them.
 
     Usually made by :func:`klump.aggregate`; :meth:`from_labels` takes a map from elsewhere.

@@ -1,0 +1,93 @@
+"""Dynamics of an answer: its chain for long times, the Chapman-Kolmogorov test, and costs at several lags."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from klump.aggregation.mapping import Mapping
+from klump.chain import MarkovChain
+from klump.errors import InvalidArgumentError
+
+if TYPE_CHECKING:
+    from klump.dynamics import ChapmanKolmogorov, LagScan, LongTimeChain
+
+
+class AggregationDynamics:
+    """The part of a :class:`klump.Aggregation` that compares the original and the small chains over time."""
+
+    original: MarkovChain
+    map: Mapping
+    chain: Any
+
+    @cached_property
+    def long_time_chain(self) -> LongTimeChain:
+        """The Hummer-Szabo projection to the same groups: an aggregated chain for long times.
+
+        :attr:`chain` is the best Markov chain for one step. This one keeps the mean first-passage times between groups
+        exactly and slow timescales nearly; its entries are mostly, not always, non-negative. See
+        :class:`klump.LongTimeChain` for what holds, also for soft maps.
+
+        Examples
+        --------
+        >>> from klump import Aggregation
+        >>> P = [[0.6, 0.4, 0, 0], [0.4, 0.5, 0.1, 0], [0, 0.1, 0.5, 0.4], [0, 0, 0.4, 0.6]]
+        >>> answer = Aggregation.from_labels(P, [0, 0, 1, 1])
+        >>> chains = answer.original, answer.chain, answer.long_time_chain
+        >>> [chain.timescales(1).round(2).tolist() for chain in chains]
+        [[10.9], [9.49], [10.74]]
+        """
+        from klump.dynamics.long_time import project
+
+        return project(self.original, self.map.weights)
+
+    def chapman_kolmogorov(self, steps: Any) -> ChapmanKolmogorov:
+        """Chapman-Kolmogorov test: U P^t W of the original chain beside Q^t and beside the long-time chain's power.
+
+        All of them are exact; P^t is not formed. For a lumpable partition the first two are equal.
+
+        Parameters
+        ----------
+        steps
+            The largest t, for 1, 2, ..., t, or a list of numbers of steps.
+
+        Examples
+        --------
+        >>> from klump import Aggregation
+        >>> answer = Aggregation.from_labels([[0.5, 0.4, 0.1], [0.4, 0.5, 0.1], [0.1, 0.1, 0.8]], [0, 0, 1])
+        >>> answer.chapman_kolmogorov([1, 10, 100]).largest_difference < 1e-14
+        True
+        """
+        from klump.dynamics.chapman_kolmogorov import compare
+
+        matrix: Any = self.chain.transition_matrix
+        matrix = matrix.toarray() if self.chain.is_sparse else matrix
+        try:
+            late = self.long_time_chain.transition_matrix
+        except InvalidArgumentError:  # linearly dependent groups of a soft map
+            late = None
+        return compare(self.original, self.map.weights, matrix, late, steps)
+
+    def lag_scan(self, lags: Any) -> LagScan:
+        """Costs and timescales of this map at several lags: for the chain P^r of every r-th state.
+
+        The timescales -r / ln|lambda| of U P^r W approach those of the original chain with the lag. I(X1;X1+r), and
+        with it predictability and the kept share, is NaN where P^r has too many transitions
+        (:meth:`klump.MarkovChain.power`) or is not irreducible.
+
+        Parameters
+        ----------
+        lags
+            The largest lag, for 1, 2, ..., or a list of lags.
+
+        Examples
+        --------
+        >>> from klump import Aggregation
+        >>> P = [[0.6, 0.4, 0, 0], [0.4, 0.5, 0.1, 0], [0, 0.1, 0.5, 0.4], [0, 0, 0.4, 0.6]]
+        >>> scan = Aggregation.from_labels(P, [0, 0, 1, 1]).lag_scan([1, 4, 16])
+        >>> scan.timescales[:, 0].round(2), scan.kept.round(2)
+        (array([ 9.49, 10.47, 10.79]), array([0.86, 0.95, 0.97]))
+        """
+        from klump.dynamics.lag_scan import scan
+
+        return scan(self.original, self.map.weights, is_partition=self.map.labels is not None, lags=lags)
