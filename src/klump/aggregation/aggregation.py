@@ -88,6 +88,10 @@ class Aggregation(AggregationDynamics):
     """The effort of ``"auto"``; None for other methods."""
     interrupted_after: float | None = None
     """The time limit in seconds, if that stopped the search; None if Ctrl-C did, or nothing."""
+    lag: int = 1
+    """The lag at which the groups were searched; :attr:`original` is then P^lag, unless there are microstates."""
+    microstates: int | None = None
+    """Number of microstates whose lag-step chain was searched, as P^lag was too large; None if it was not."""
 
     @classmethod
     def from_labels(
@@ -424,7 +428,8 @@ class Aggregation(AggregationDynamics):
     def __str__(self) -> str:
         lines = [
             f"{format_count(self.original.n_states, 'state')} in {format_count(self.n_states, 'group')}, "
-            f"beta = {self.beta:g}{f', gamma = {self.gamma:g}' * (self.gamma > 0)}, {self.method}"
+            f"beta = {self.beta:g}{f', gamma = {self.gamma:g}' * (self.gamma > 0)}"
+            f"{f', lag = {self.lag}' * (self.lag > 1)}, {self.method}"
         ]
         if not self.original.is_irreducible:
             lines += [f"  {_abbreviate(names)}" for names in self.groups]

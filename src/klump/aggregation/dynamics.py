@@ -41,6 +41,16 @@ class AggregationDynamics:
 
         return project(self.original, self.map.weights)
 
+    @cached_property
+    def _slowest_timescales(self) -> tuple[float, float] | None:
+        """Slowest timescales of the original and the aggregated chain in steps; None if they take too much time."""
+        from klump.dynamics.timescales import estimate_slowest
+
+        if not self.original.is_irreducible or not 1 < self.chain.n_states < self.original.n_states:
+            return None
+        original, aggregated = estimate_slowest(self.original), estimate_slowest(self.chain)
+        return None if original is None or aggregated is None else (original, aggregated)
+
     def chapman_kolmogorov(self, steps: Any) -> ChapmanKolmogorov:
         """Chapman-Kolmogorov test: U P^t W of the original chain beside Q^t and beside the long-time chain's power.
 

@@ -49,7 +49,7 @@ class ChainDynamics(ChainQuantities):
         --------
         >>> from klump import MarkovChain
         >>> MarkovChain([[0.9, 0.1, 0.0], [0.5, 0.0, 0.5], [0.0, 0.1, 0.9]]).timescales().round(6)
-        array([9.491222, 0.621335])
+        array([9.491222, 0.434294])
         """
         from klump.dynamics.timescales import timescales
 

@@ -17,6 +17,7 @@ from klump.cli.options import (
     chain_options,
     effort_option,
     gamma_option,
+    lag_option,
     method_option,
     n_states_option,
     output_option,
@@ -92,6 +93,7 @@ def _rename_initial(path: str | None) -> Iterator[None]:
 @n_states_option(required=False)
 @beta_option()
 @gamma_option
+@lag_option
 @method_option(
     METHODS,
     "Search method: " + "; ".join(f"{name} ({traits.summary})" for name, traits in METHODS.items()) + ".",
@@ -120,6 +122,7 @@ def command(
     n_states: int | None,
     beta: float,
     gamma: float,
+    lag: int,
     method: str,
     initial_labels: str | None,
     tolerance: float | None,
@@ -163,6 +166,7 @@ def command(
             random_state=seed,
             n_jobs=jobs,
             gamma=gamma,
+            lag=lag,
             initial=initial,
             step=step,
             max_sweeps=max_sweeps,
@@ -207,7 +211,8 @@ def _lines(
 
     width = tables.terminal_width()
     method = agg.method + tables.effort_suffix(agg.effort)
-    settings = f"at beta {agg.beta:g}{tables.gamma_suffix(agg.gamma)} (method {method}, seed {seed})"
+    lag = f", lag {agg.lag}" if agg.lag > 1 else ""
+    settings = f"at beta {agg.beta:g}{tables.gamma_suffix(agg.gamma)}{lag} (method {method}, seed {seed})"
     if tolerance is not None:
         settings = f"(method {agg.method}, tolerance {tolerance:g})"
     return tables.blocks(

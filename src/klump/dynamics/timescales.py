@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,12 @@ _PERIODIC = 1e-10
 _RESTARTS, _VECTORS = 300, 40
 # Largest residual |A v - lambda v| of an eigenvector of norm 1, relative to the largest |lambda|.
 _MAX_RESIDUAL = 1e-8
+# Largest chain whose timescales are all computed for an estimate, in states: 10 ms.
+_SMALL = 100
+# Most transitions of a chain whose slowest timescale is estimated, and restarts for it: about a second.
+_MAX_ESTIMATED, _FEW_RESTARTS = 1_000_000, 20
+# Work limit of the factorisation for an estimate, in row entries visited: a fraction of a second.
+_LITTLE_WORK = 20_000_000
 # Work limit of the factorisation for inverse iteration, in row entries visited: some seconds.
 _MAX_WORK = 2_000_000_000
 
@@ -50,6 +57,27 @@ def timescales(chain: MarkovChain, n: int | None) -> Floats:
         if not chain.is_irreducible:
             return _sparse_reducible(chain, wanted)
         return first_timescales(_sparse_timescales(chain, wanted), wanted)
+
+
+def estimate_slowest(chain: MarkovChain) -> float | None:
+    """The slowest timescale of an irreducible chain if that takes little time, else None.
+
+    Up to 100 states all eigenvalues are computed; up to 1,000,000 transitions the eigenvalue nearest to 1 by inverse
+    iteration, where elimination is cheap, or the one of largest modulus by a few restarts of ARPACK.
+    """
+    if chain.n_states <= _SMALL:
+        return float(timescales(chain, 1)[0]) if chain.n_states > 1 else None
+    if chain.n_transitions > _MAX_ESTIMATED:
+        return None
+    with one_thread():
+        found = _inverse_timescales(chain, 1, _LITTLE_WORK, _FEW_RESTARTS)
+        if found is None:
+            symmetric = chain.is_reversible
+            values = _eigenvalues(
+                _deflate(chain), chain.n_states, 1, symmetric=symmetric, restarts=_FEW_RESTARTS
+            )
+            found = None if values is None else from_eigenvalues(values)
+    return None if found is None else float(found.max())
 
 
 def first_timescales(found: Floats, n: int | None) -> Floats:
@@ -156,44 +184,54 @@ def _sparse_reducible(chain: MarkovChain, n: int) -> Floats:
 
 def _sparse_timescales(chain: MarkovChain, n: int) -> Floats:
     """Timescales of the largest |lambda| by ARPACK; of the lambda nearest to 1 by inverse iteration if that fails."""
-    mu = chain.stationary_distribution
-    matrix: Any = chain.transition_matrix
-    root = np.sqrt(mu) if chain.is_reversible else np.ones(len(mu))
-    left = root if chain.is_reversible else mu
-    scaled = (
-        sparse.diags_array(root) @ matrix @ sparse.diags_array(1.0 / root) if chain.is_reversible else matrix
-    )
-
-    def deflate(x: Floats) -> Floats:
-        """P without its stationary eigenvalue."""
-        x = np.ravel(x)
-        return np.asarray(scaled @ x - root * (left @ x))
-
-    values = _eigenvalues(deflate, len(mu), n, symmetric=chain.is_reversible)
+    values = _eigenvalues(_deflate(chain), chain.n_states, n, symmetric=chain.is_reversible)
     if values is not None:
-        return _mark_periodic(matrix, values)
+        return _mark_periodic(chain.transition_matrix, values)
+    found = _inverse_timescales(chain, n, _MAX_WORK)
+    if found is None:
+        raise ConvergenceError(
+            f"{n} timescales of {chain.n_states:,} states did not converge",
+            remedy="ask for fewer, or for those of an aggregated or long-time chain",
+        )
+    return found
+
+
+def _inverse_timescales(
+    chain: MarkovChain, n: int, max_work: int, restarts: int = _RESTARTS
+) -> Floats | None:
+    """Timescales of the lambda nearest to 1 by ARPACK on the group inverse of I - P; None if that takes too long."""
+    mu = chain.stationary_distribution
+    root = np.sqrt(mu) if chain.is_reversible else np.ones(len(mu))
     leak = np.zeros(len(mu))
     leak[np.argmax(mu)] = 1.0
-    factors = factorise(matrix, leak, _MAX_WORK)
-    if factors is not None:
+    factors = factorise(chain.transition_matrix, leak, max_work)
+    if factors is None:
+        return None
 
-        def invert(x: Floats) -> Floats:
-            """Group inverse of I - P."""
-            x = np.ravel(x) / root
-            found = factors.solve((x - mu @ x)[:, None])[:, 0]
-            return np.asarray(root * (found - mu @ found))
+    def invert(x: Floats) -> Floats:
+        x = np.ravel(x) / root
+        found = factors.solve((x - mu @ x)[:, None])[:, 0]
+        return np.asarray(root * (found - mu @ found))
 
-        inverted = _eigenvalues(invert, len(mu), n, symmetric=chain.is_reversible)
-        if inverted is not None:
-            rates = 1.0 / inverted
-            return np.asarray(-2.0 / np.log1p(np.abs(rates) ** 2 - 2.0 * rates.real))
-    raise ConvergenceError(
-        f"{n} timescales of {len(mu):,} states did not converge",
-        remedy="ask for fewer, or for those of an aggregated or long-time chain",
-    )
+    values = _eigenvalues(invert, len(mu), n, symmetric=chain.is_reversible, restarts=restarts)
+    if values is None:
+        return None
+    rates = 1.0 / values
+    return np.asarray(-2.0 / np.log1p(np.abs(rates) ** 2 - 2.0 * rates.real))
 
 
-def _eigenvalues(apply: Any, size: int, n: int, *, symmetric: bool) -> NDArray[Any] | None:
+def _deflate(chain: MarkovChain) -> Callable[[Floats], Floats]:
+    """Product with P without its stationary eigenvalue; symmetric for a reversible chain."""
+    mu, matrix = chain.stationary_distribution, chain.transition_matrix
+    if not chain.is_reversible:
+        return lambda x: np.asarray(matrix @ np.ravel(x) - mu @ np.ravel(x))
+    root = np.sqrt(mu)
+    return lambda x: np.asarray(root * (matrix @ (np.ravel(x) / root)) - root * (root @ np.ravel(x)))
+
+
+def _eigenvalues(
+    apply: Any, size: int, n: int, *, symmetric: bool, restarts: int = _RESTARTS
+) -> NDArray[Any] | None:
     """The ``n`` (or one more) eigenvalues of largest modulus by ARPACK; None if they do not converge."""
     from scipy.sparse.linalg import ArpackError, LinearOperator, eigs, eigsh
 
@@ -204,7 +242,7 @@ def _eigenvalues(apply: Any, size: int, n: int, *, symmetric: bool) -> NDArray[A
     start = np.random.default_rng(0).normal(size=size)
     vectors = min(size - 1, max(2 * k + 1, _VECTORS))
     try:
-        values, found = solve(operator, k, which="LM", v0=start, ncv=vectors, maxiter=_RESTARTS)
+        values, found = solve(operator, k, which="LM", v0=start, ncv=vectors, maxiter=restarts)
     except ArpackError:
         return None
     residual = np.column_stack([_apply_complex(apply, v) for v in found.T]) - found * values
