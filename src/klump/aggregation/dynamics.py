@@ -5,6 +5,9 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from klump.aggregation.mapping import Mapping
 from klump.chain import MarkovChain
 from klump.errors import InvalidArgumentError
@@ -77,6 +80,36 @@ class AggregationDynamics:
         except InvalidArgumentError:  # linearly dependent groups of a soft map
             late = None
         return compare(self.original, self.map.weights, matrix, late, steps)
+
+    def first_passage_times(self) -> NDArray[np.float64]:
+        """Mean first-passage times of the original chain between groups as sets of states, k x k.
+
+        From the stationary distribution in the group of the row until any state of the group of the column. Those of
+        :attr:`long_time_chain` are until a single state of the column's group, drawn from its stationary distribution,
+        less the same time from within that group. For a lumpable partition the first equal those of :attr:`chain`.
+
+        Examples
+        --------
+        >>> from klump import Aggregation
+        >>> answer = Aggregation.from_labels([[0.5, 0.4, 0.1], [0.4, 0.5, 0.1], [0.1, 0.1, 0.8]], [0, 0, 1])
+        >>> answer.first_passage_times().round(10), answer.chain.first_passage_times().round(10)
+        (array([[ 0., 10.], [ 5.,  0.]]), array([[ 0., 10.], [ 5.,  0.]]))
+        """
+        from klump.dynamics.chapman_kolmogorov import distributions_within
+        from klump.dynamics.passage import hitting_times
+
+        labels = self.map.labels
+        if labels is None:
+            raise InvalidArgumentError(
+                "first-passage times to groups as sets need a deterministic map, but this one is stochastic",
+                remedy="use long_time_chain.first_passage_times(), or harden()",
+            )
+        within = distributions_within(self.original, self.map.weights)
+        matrix = self.original.transition_matrix
+        columns = [
+            within @ hitting_times(matrix, np.flatnonzero(labels == y)) for y in range(self.map.n_groups)
+        ]
+        return np.column_stack(columns)
 
     def lag_scan(self, lags: Any) -> LagScan:
         """Costs and timescales of this map at several lags: for the chain P^r of every r-th state.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -77,9 +77,9 @@ def _find_state(chain: MarkovChain, given: Any) -> int | None:
 
 
 def _unknown(chain: MarkovChain, state: Any, argument: str) -> InvalidArgumentError:
-    names: Sequence[Hashable] = chain.states
+    names = chain.states
     return InvalidArgumentError(
-        f"is not a state: {state!r} is neither a name nor an index",
+        "is neither the name nor the index of a state",
         argument=argument,
         value=state,
         remedy=f"name one of the {chain.n_states} states, like {list_names(np.arange(min(4, len(names))), names)}",
