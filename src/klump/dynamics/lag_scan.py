@@ -77,7 +77,9 @@ def scan(chain: MarkovChain, weights: sparse.csr_array, *, is_partition: bool, l
             after = np.broadcast_to(nu, state_to_group.shape)
             lumpability = max(0.0, information.divergence(state_to_group, after, weight) - kept)
         redundancy = _redundancy(chain, lag)
-        costs.append((lumpability, max(lumpability, redundancy - kept), redundancy, kept))
+        # np.maximum keeps NaN, and max does not.
+        predictability = float(np.maximum(lumpability, redundancy - kept))
+        costs.append((lumpability, predictability, redundancy, kept))
         scales.append(lag * first_timescales(dense_timescales(matrix), None))
     columns = [read_only(np.array(column)) for column in zip(*costs, strict=True)]
     lumpability, predictability, redundancy, kept = columns
