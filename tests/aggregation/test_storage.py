@@ -39,6 +39,8 @@ FACTS = {
     "interrupted": True,
     "interrupted_after": 2.5,
     "effort": "thorough",
+    "lag": 3,
+    "microstates": 2,
     "made_with": (("klump", "0.1.0"), ("numpy", "2.0")),
 }
 

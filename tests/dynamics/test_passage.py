@@ -180,11 +180,11 @@ def test_a_system_that_no_method_solves_is_an_error(monkeypatch):
 
 
 def test_states_by_name_index_label_and_set():
-    chain = klump.MarkovChain(WEATHER, states=["a", "b", 0], labels={"wet": ["b", 0]})
+    chain = klump.MarkovChain(WEATHER, states=["a", "b", "c"], labels={"wet": ["b", "c"]})
     times = chain.first_passage_times()
     np.testing.assert_array_equal(chain.first_passage_times("a"), times[:, 0])
     np.testing.assert_array_equal(chain.first_passage_times(1), times[:, 1])
-    np.testing.assert_array_equal(chain.first_passage_times(0), times[:, 2])  # the name, not the index
+    np.testing.assert_array_equal(chain.first_passage_times(np.int64(2)), times[:, 2])
     np.testing.assert_array_equal(
         chain.first_passage_times("wet"), chain.first_passage_times(np.array([1, 2]))
     )
@@ -192,7 +192,15 @@ def test_states_by_name_index_label_and_set():
     mu = chain.stationary_distribution
     expected = (mu[1] * times[1, 0] + mu[2] * times[2, 0]) / (mu[1] + mu[2])
     assert chain.first_passage_times("a", source="wet") == pytest.approx(expected, rel=1e-14)
-    assert chain.absorption_probabilities({"left": "a", "right": 0}).shape == (3, 2)
+    assert chain.absorption_probabilities({"left": "a", "right": 2}).shape == (3, 2)
+
+
+def test_numbers_are_names_where_a_name_is_a_number():
+    """An index would be mistaken for a name, or a name for an index."""
+    chain = klump.MarkovChain(WEATHER, states=[1, 2, 3])
+    np.testing.assert_array_equal(chain.first_passage_times(1), [0, 12, 22])
+    with pytest.raises(InvalidArgumentError, match="target=0 is neither"):
+        chain.first_passage_times(0)
 
 
 @pytest.mark.parametrize(

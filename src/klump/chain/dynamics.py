@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from klump.arguments import DEFAULT_SEED
+from klump.arguments import DEFAULT_SEED, is_number
 from klump.chain.quantities import ChainQuantities
 from klump.errors import UNSET
 
@@ -23,13 +23,19 @@ Floats = NDArray[np.float64]
 class ChainDynamics(ChainQuantities):
     """The part of a :class:`klump.MarkovChain` that tells what happens over time.
 
-    A state is given by its name or its index, a set as a list of these or as a label of the chain. All times are in
-    steps of the chain.
+    A state is given by its name, or by its index if no name is a number; a set as a list of these, or as a label of
+    the chain. All times are in steps of the chain.
     """
 
     @cached_property
     def _index_of(self) -> dict[Hashable, int]:
-        return {name: index for index, name in enumerate(self.states)}
+        """Index by name, and by index if no name is a number."""
+        names = self.states
+        found = {name: index for index, name in enumerate(names)}
+        # Indices stand for states unless a name is a number, which they could be mistaken for.
+        if self.has_names and not any(is_number(name) for name in names):
+            found |= dict(zip(range(len(names)), range(len(names)), strict=True))
+        return found
 
     def timescales(self, n: int | None = None) -> Floats:
         """Implied timescales t = -1 / ln|lambda|, slowest first, without the stationary eigenvalue.

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from klump.arguments import is_integer
 from klump.chain import MarkovChain
 from klump.chain.connectivity import list_names
 from klump.errors import InvalidArgumentError
@@ -19,7 +18,7 @@ Indices = NDArray[np.intp]
 def find_set(chain: MarkovChain, given: Any, argument: str) -> Indices:
     """Sorted indices of a state or of a list of states, each by its name or index, or of a label of the chain.
 
-    A name goes before an index, and an index before a label.
+    Indices stand for states unless a name is a number; a name goes before a label.
 
     >>> chain = MarkovChain([[0.5, 0.5], [0.2, 0.8]], states=["sun", "rain"], labels={"wet": ["rain"]})
     >>> find_set(chain, ["sun", 1], "target"), find_set(chain, "wet", "target")
@@ -66,14 +65,11 @@ def _items(given: Iterable[Any]) -> Iterable[Any]:
 
 
 def _find_state(chain: MarkovChain, given: Any) -> int | None:
-    """Index of a state by its name, or else by its index; None if there is neither."""
+    """Index of a state by its name or index; None if there is neither."""
     try:
-        place = chain._index_of.get(given)
+        return chain._index_of.get(given)
     except TypeError:  # not hashable
         return None
-    if place is None and is_integer(given) and 0 <= given < chain.n_states:
-        return int(given)
-    return place
 
 
 def _unknown(chain: MarkovChain, state: Any, argument: str) -> InvalidArgumentError:

@@ -110,7 +110,7 @@ def dense_timescales(matrix: Floats, mu: Floats | None = None) -> Floats:
     slow = np.abs(1.0 - values) < _SLOW
     if slow.any() and (matrix >= 0.0).all():
         rates = 1.0 / _group_inverse_eigenvalues(matrix, mu)[: int(slow.sum())]
-        found[slow] = -2.0 / np.log1p(np.abs(rates) ** 2 - 2.0 * rates.real)
+        found[slow] = _from_rates(rates)
     on_circle = (np.abs(values) > 1.0 - _PERIODIC) & ~slow
     if on_circle.any():
         order = np.argsort(-np.where(on_circle, np.abs(values), -1.0))
@@ -126,6 +126,16 @@ def from_eigenvalues(values: NDArray[Any]) -> Floats:
     """
     with np.errstate(divide="ignore"):
         return np.asarray(-1.0 / np.log(np.minimum(np.abs(values), np.nextafter(1.0, 0.0))))
+
+
+def _from_rates(rates: NDArray[Any]) -> Floats:
+    """Timescales -1 / ln|1 - rate|, without cancellation if the rate is small.
+
+    >>> _from_rates(np.array([1e-12, 0.5, 1.0])).round(6).tolist()
+    [999999999999.5, 1.442695, 0.0]
+    """
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.abs(-2.0 / np.log1p(np.abs(rates) ** 2 - 2.0 * rates.real)))
 
 
 def _group_inverse_eigenvalues(matrix: Floats, mu: Floats | None) -> NDArray[Any]:
@@ -216,8 +226,7 @@ def _inverse_timescales(
     values = _eigenvalues(invert, len(mu), n, symmetric=chain.is_reversible, restarts=restarts)
     if values is None:
         return None
-    rates = 1.0 / values
-    return np.asarray(-2.0 / np.log1p(np.abs(rates) ** 2 - 2.0 * rates.real))
+    return _from_rates(1.0 / values)
 
 
 def _deflate(chain: MarkovChain) -> Callable[[Floats], Floats]:
