@@ -120,13 +120,11 @@ def _dynamics() -> None:
 
     for kind in ("dense", "sparse"):
         random_chain(20, kind).simulate(5)
-    state = np.arange(_MANY_STATES)
-    entries = np.full(_MANY_STATES, 1.0), (state, (state + 1) % _MANY_STATES)
-    chain = MarkovChain(sparse.csr_array(entries, shape=(_MANY_STATES, _MANY_STATES)))
+    n = _MANY_STATES + 1  # one of them is the target
+    state = np.arange(n)
+    chain = MarkovChain(sparse.csr_array((np.ones(n), (state, (state + 1) % n)), shape=(n, n)))
     chain.first_passage_times(target=0)
-    nearly_closed_blocks(
-        sparse.csr_array(chain.transition_matrix.T), np.full(_MANY_STATES, 1.0 / _MANY_STATES)
-    )
+    nearly_closed_blocks(sparse.csr_array(chain.transition_matrix.T), np.full(n, 1.0 / n))
 
 
 def _look_at(chain: MarkovChain) -> None:
