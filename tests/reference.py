@@ -776,3 +776,71 @@ def reach_bounds_ever(P, labels, k, target):
     members = [[x for x in range(len(P)) if labels[x] == y] for y in range(k)]
     values = [reach_ever(flows[list(choice)], target) for choice in itertools.product(*members)]
     return np.min(values, axis=0), np.max(values, axis=0)
+
+
+# Dynamics
+
+
+def _solve_exactly(rows, rhs):
+    """Gauss-Jordan elimination on fractions; ``rhs`` has a list per row."""
+    n = len(rows)
+    table = [list(row) + list(right) for row, right in zip(rows, rhs, strict=True)]
+    for k in range(n):
+        pivot = next(i for i in range(k, n) if table[i][k] != 0)
+        table[k], table[pivot] = table[pivot], table[k]
+        table[k] = [entry / table[k][k] for entry in table[k]]
+        for i in range(n):
+            if i != k and table[i][k] != 0:
+                table[i] = [a - table[i][k] * b for a, b in zip(table[i], table[k], strict=True)]
+    return [row[n:] for row in table]
+
+
+def _leaving(P, x):
+    """Probability to leave x, as the exact sum of the transitions to other states."""
+    return sum(Fraction(float(P[x][y])) for y in range(len(P)) if y != x)
+
+
+def first_passage_times_to(P, target):
+    """Expected steps from each state to the set, by elimination on exact fractions; the diagonal of P is not used."""
+    free = [x for x in range(len(P)) if x not in target]
+    rows = [[_leaving(P, x) if x == y else -Fraction(float(P[x][y])) for y in free] for x in free]
+    solved = _solve_exactly(rows, [[Fraction(1)] for _ in free])
+    times = np.zeros(len(P))
+    for x, (time,) in zip(free, solved, strict=True):
+        times[x] = float(time)
+    return times
+
+
+def hitting_probabilities(P, targets):
+    """Per state and target set the probability to get there first; every state must get to one of them."""
+    union = [x for target in targets for x in target]
+    free = [x for x in range(len(P)) if x not in union]
+    rows = [[_leaving(P, x) if x == y else -Fraction(float(P[x][y])) for y in free] for x in free]
+    rhs = [[sum(Fraction(float(P[x][y])) for y in target) for target in targets] for x in free]
+    found = np.zeros((len(P), len(targets)))
+    for x, row in zip(free, _solve_exactly(rows, rhs), strict=True):
+        found[x] = [float(p) for p in row]
+    for column, target in enumerate(targets):
+        found[list(target), column] = 1.0
+    return found
+
+
+def long_time_matrix(P, mu, W):
+    """Hummer-Szabo projection: I + 1 nu^T - (W^T diag(mu) Z W)^-1 diag(nu) with Z = (I - P + 1 mu^T)^-1."""
+    nu = mu @ W
+    Z = np.linalg.inv(np.eye(len(P)) - P + np.outer(np.ones(len(P)), mu))
+    inner = W.T @ np.diag(mu) @ Z @ W
+    return np.eye(len(nu)) + np.outer(np.ones(len(nu)), nu) - np.linalg.inv(inner) @ np.diag(nu)
+
+
+def weighted_passage_times(times, mu, W):
+    """Mean first-passage times between states drawn from groups, less those within the target group."""
+    nu = mu @ W
+    k = len(nu)
+    mean = np.zeros((k, k))
+    for y in range(k):
+        for z in range(k):
+            for i in range(len(mu)):
+                for j in range(len(mu)):
+                    mean[y, z] += mu[i] * W[i, y] / nu[y] * mu[j] * W[j, z] / nu[z] * times[i, j]
+    return mean - mean.diagonal()

@@ -18,6 +18,7 @@ ROOMS = [
     "parallel",
     "sources",
     "chain",
+    "dynamics",
     "files",
     "checkpoints",
     "search",
@@ -33,9 +34,10 @@ ROOMS = [
     "cli",
 ]
 # Lazily, inside functions: what builds finished chains for the user stands in sources, but calls the chain; and
-# results can plot themselves.
+# results can plot themselves; and dynamics, which compute with finished chains, are methods of a chain.
 ALLOWED_BACK = {
     ("sources", "chain"),
+    ("chain", "dynamics"),
     ("aggregation", "plots"),
     ("clustering", "plots"),
     ("comparison", "plots"),

@@ -50,6 +50,7 @@ CALLS = {
     "klump.aggregation.aggregation.Aggregation.monte_carlo": lambda **seed: (
         ANSWER.monte_carlo(2, 5, 1, **seed).entropy_rate
     ),
+    "klump.chain.markov_chain.MarkovChain.simulate": lambda **seed: CHAIN.simulate(9, **seed),
     "klump.guarantees.monte_carlo.estimate_entropy_rate": lambda **seed: (
         estimate_entropy_rate(CHAIN, ANSWER.map.weights, 2, 5, 1, **seed).entropy_rate
     ),

@@ -19,10 +19,13 @@ _HOME = {
     "Bisimulation": "klump.guarantees",
     "Bootstrap": "klump.resampling",
     "Bracket": "klump.guarantees",
+    "ChapmanKolmogorov": "klump.dynamics",
     "Comparison": "klump.comparison",
     "Costs": "klump.aggregation",
     "Guarantees": "klump.guarantees",
     "KlumpError": "klump.errors",
+    "LagScan": "klump.dynamics",
+    "LongTimeChain": "klump.dynamics",
     "MarkovChain": "klump.chain",
     "MonteCarlo": "klump.guarantees",
     "Reachability": "klump.guarantees",
@@ -77,6 +80,9 @@ if TYPE_CHECKING:
     from klump.comparison import Comparison as Comparison
     from klump.comparison import Row as Row
     from klump.comparison import compare as compare
+    from klump.dynamics import ChapmanKolmogorov as ChapmanKolmogorov
+    from klump.dynamics import LagScan as LagScan
+    from klump.dynamics import LongTimeChain as LongTimeChain
     from klump.errors import KlumpError as KlumpError
     from klump.files import read_chain as read_chain
     from klump.files import write_chain as write_chain

@@ -109,6 +109,24 @@ def _stationary_distributions() -> None:
     gauss_seidel(back.indptr.copy(), back.indices.copy(), back.data.copy(), np.full(20, 0.05), 2)
 
 
+def _dynamics() -> None:
+    """Simulation, elimination with a record of rows, and the blocks of iterative solutions."""
+    import numpy as np
+    from scipy import sparse
+
+    from klump.chain import MarkovChain
+    from klump.dynamics.krylov import nearly_closed_blocks
+    from klump.sources.random_chains import random_chain
+
+    for kind in ("dense", "sparse"):
+        random_chain(20, kind).simulate(5)
+    n = _MANY_STATES + 1  # one of them is the target
+    state = np.arange(n)
+    chain = MarkovChain(sparse.csr_array((np.ones(n), (state, (state + 1) % n)), shape=(n, n)))
+    chain.first_passage_times(target=0)
+    nearly_closed_blocks(sparse.csr_array(chain.transition_matrix.T), np.full(n, 1.0 / n))
+
+
 def _look_at(chain: MarkovChain) -> None:
     chain.stationary_distribution  # noqa: B018
     chain.is_reversible  # noqa: B018
@@ -190,6 +208,7 @@ _SIZE_DEPENDENT = ("auto", "stochastic", "agglomerative", "agglomerative-relaxed
 QUESTIONS: dict[str, Callable[[], None]] = {
     "properties of a chain": _properties,
     "stationary distributions": _stationary_distributions,
+    "dynamics": _dynamics,
     "few states": _few_states,
     "exact": _exact,
     **{f"{method}, dense": _method(method, "dense", 30) for method in _SEARCHES},

@@ -41,6 +41,8 @@ FACTS = {
     "interrupted_after": 2.5,
     "constraints": GroupConstraints(fixed=((0, 1), (1, "x")), must_link=((0, 1),), min_mass=0.125),
     "effort": "thorough",
+    "lag": 3,
+    "microstates": 2,
     "made_with": (("klump", "0.1.0"), ("numpy", "2.0")),
 }
 

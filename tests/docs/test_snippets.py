@@ -77,7 +77,14 @@ PROGRAMS = {"many_machines.md"}
 # Each block stands on its own, and is skipped where a package that it imports is not installed.
 SECTIONS = {"bring_your_data.md"}
 # Pages that show what they print, beside the line or in a block ```text below.
-PRINTED = {"continuous_time.md", "guarantees.md", "many_machines.md", "tutorial.md", "verification.md"}
+PRINTED = {
+    "continuous_time.md",
+    "dynamics.md",
+    "guarantees.md",
+    "many_machines.md",
+    "tutorial.md",
+    "verification.md",
+}
 
 # Commands that are parsed but not run, and why.
 NOT_RUN = {

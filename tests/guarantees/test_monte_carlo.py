@@ -11,8 +11,9 @@ from scipy import sparse
 import chains
 from klump.aggregation.aggregation import Aggregation
 from klump.chain import MarkovChain
+from klump.dynamics.simulation import draw_from_columns
 from klump.errors import InvalidArgumentError
-from klump.guarantees.monte_carlo import _affordable_size, _draw_from_columns
+from klump.guarantees.monte_carlo import _affordable_size
 
 EXAMPLE = np.array([[0.4, 0.3, 0.3], [0.25, 0.3, 0.45], [0.15, 0.425, 0.425]])
 
@@ -111,9 +112,9 @@ def test_large_chains_get_fewer_steps_and_report_progress(rng):
 def test_only_possible_transitions_are_drawn():
     distributions = np.array([[0.0, 0.0, 0.3], [0.5, 1.0, 0.0], [0.5, 0.0, 0.7], [0.0, 0.0, 0.0]])
     below_one = np.nextafter(1.0, 0.0)
-    assert _draw_from_columns(distributions, np.zeros(3)).tolist() == [1, 1, 0]
-    assert _draw_from_columns(distributions, np.full(3, below_one)).tolist() == [2, 1, 2]
-    assert _draw_from_columns(distributions, np.ones(3)).tolist() == [2, 1, 2]
+    assert draw_from_columns(distributions, np.zeros(3)).tolist() == [1, 1, 0]
+    assert draw_from_columns(distributions, np.full(3, below_one)).tolist() == [2, 1, 2]
+    assert draw_from_columns(distributions, np.ones(3)).tolist() == [2, 1, 2]
 
 
 def test_rare_states_leave_no_warning():

@@ -18,6 +18,7 @@ from klump.aggregation.costs import (
     group_masses,
     next_group_distributions,
 )
+from klump.aggregation.dynamics import AggregationDynamics
 from klump.aggregation.lifting import LIFTINGS
 from klump.aggregation.lumpable import is_lumpable
 from klump.aggregation.mapping import Mapping, as_mapping, from_labels
@@ -48,7 +49,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Aggregation(Verification):
+class Aggregation(AggregationDynamics, Verification):
     """A chain, a map from its states to groups, and everything that can be computed from them.
 
     Usually made by :func:`klump.aggregate`; :meth:`from_labels` takes a map from elsewhere.
@@ -91,6 +92,10 @@ class Aggregation(Verification):
     """The time limit in seconds, if that stopped the search; None if Ctrl-C did, or nothing."""
     constraints: GroupConstraints = field(default=NO_CONSTRAINTS, repr=False)
     """Constraints that the groups satisfy because the question asked for it; false if there are none."""
+    lag: int = 1
+    """The lag at which the groups were searched; :attr:`original` is then P^lag, unless there are microstates."""
+    microstates: int | None = None
+    """Number of microstates whose lag-step chain was searched, as P^lag was too large; None if it was not."""
 
     @classmethod
     def from_labels(
@@ -427,7 +432,8 @@ class Aggregation(Verification):
     def __str__(self) -> str:
         lines = [
             f"{format_count(self.original.n_states, 'state')} in {format_count(self.n_states, 'group')}, "
-            f"beta = {self.beta:g}{f', gamma = {self.gamma:g}' * (self.gamma > 0)}, {self.method}"
+            f"beta = {self.beta:g}{f', gamma = {self.gamma:g}' * (self.gamma > 0)}"
+            f"{f', lag = {self.lag}' * (self.lag > 1)}, {self.method}"
         ]
         if not self.original.is_irreducible:
             lines += [f"  {_abbreviate(names)}" for names in self.groups]

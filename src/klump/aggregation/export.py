@@ -23,13 +23,16 @@ def describe(agg: Aggregation) -> dict[str, Any]:
     """Describe one aggregation, without the names of all states; values may be arrays.
 
     None: ``mapping`` of a partition, which has ``labels``; costs and masses of a chain that is not irreducible;
-    ``tree``, ``splits`` and ``effort`` of other methods; ``constraints`` if there are none; ``interrupted_after``
-    unless a time limit interrupted the search. ``n_states`` is the old name of ``n_groups``, kept for one version.
+    ``tree``, ``splits`` and ``effort`` of other methods; ``constraints`` if there are none; ``microstates`` unless
+    P^lag was too large; ``interrupted_after`` unless a time limit interrupted the search. ``n_states`` is the old name
+    of ``n_groups``, kept for one version.
     """
     stationary = agg.original.is_irreducible
     return {
         "beta": agg.beta,
         "gamma": agg.gamma,
+        "lag": agg.lag,
+        "microstates": agg.microstates,
         "n_groups": agg.n_states,
         "n_states": agg.n_states,
         "labels": agg.labels,

@@ -19,6 +19,11 @@ if TYPE_CHECKING:
 # Kept share I(Y1;Y2) / I(X1;X2) below which an answer is called nearly trivial.
 _TRIVIAL_SHARE = 0.05
 
+# Note on timescales: the slowest one of the original exceeds this many steps, ...
+_SLOW_STEPS = 10.0
+# ... and that of the aggregated chain by more than this factor.
+_FALLS_SHORT = 2.0
+
 
 class Interrupted(Protocol):
     """A result that tells whether a time limit interrupted it."""
@@ -31,8 +36,8 @@ class Interrupted(Protocol):
 class Note(Sentence):
     """A note.
 
-    Its kind is "applied", "reducible", "concentrated", "soft", "labels", "empty", "constraints", "lumping", "trivial"
-    or "interrupted".
+    Its kind is "applied", "reducible", "concentrated", "soft", "labels", "empty", "constraints", "lumping", "trivial",
+    "lag", "timescale" or "interrupted".
     """
 
     __slots__ = ()
@@ -69,6 +74,7 @@ def notes_on(answer: Aggregation) -> Iterator[Note]:
             f"states, so successive groups are almost independent{_advice(answer, method)}",
             "trivial",
         )
+    yield from _notes_on_time(answer)
     if answer.interrupted:
         yield Note(f"{format_interruption(answer)}: this is the best found so far", "interrupted")
 
@@ -98,6 +104,31 @@ def _notes_on_lumping(answer: Aggregation) -> Iterator[Note]:
         yield Note(text, "lumping")
     elif answer.n_states == answer.original.n_states:
         yield Note("nothing can be lumped: every group is a single state", "lumping")
+
+
+def _steps(time: float) -> str:
+    """Format a number of steps.
+
+    >>> _steps(5946.3), _steps(1.44e6), _steps(3.25)
+    ('5,946 steps', '1.44e+06 steps', '3.25 steps')
+    """
+    return f"{time:,.0f} steps" if 100.0 <= time < 1e6 else f"{time:.3g} steps"
+
+
+def _notes_on_time(answer: Aggregation) -> Iterator[Note]:
+    if answer.microstates is not None:
+        yield Note(
+            f"the groups were searched at lag {answer.lag:,} on {answer.microstates:,} microstates, as P^{answer.lag} "
+            "has too many transitions; chain and costs are those of one step, and lag_scan() has those at a lag",
+            "lag",
+        )
+    found = answer._slowest_timescales
+    if found is not None and found[0] > max(_SLOW_STEPS, _FALLS_SHORT * found[1]):
+        yield Note(
+            f"too fast: the slowest timescale is {_steps(found[0])} in the original chain and {_steps(found[1])} in "
+            "the aggregated one; for long times take long_time_chain (klump dynamics), or search at a lag: lag=, --lag",
+            "timescale",
+        )
 
 
 def _advice(answer: Aggregation, method: Method | None) -> str:

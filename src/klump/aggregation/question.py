@@ -20,6 +20,7 @@ from klump.aggregation.constraints import (
     number_fixed_groups,
 )
 from klump.aggregation.expectation import announce_search
+from klump.aggregation.lagged import aggregate_at_lag
 from klump.aggregation.mapping import Mapping, as_mapping, from_labels
 from klump.aggregation.numbering import number_along_path, rank_by_mass
 from klump.aggregation.options import TOLERANCE, Options, check_method
@@ -56,6 +57,7 @@ def aggregate(
     *,
     seed: Any = UNSET,
     gamma: float = 0.0,
+    lag: int = 1,
     initial: Any = None,
     step: float = 0.1,
     max_sweeps: int = 100,
@@ -101,6 +103,9 @@ def aggregate(
         Weight of the loss of generated information, C_G = H(X2|X1) - H(Y2|X1), 0 or more: the search minimises
         C_beta + gamma C_G. Only for methods that minimise the cost: not for ``"agglomerative-relaxed"``,
         ``"deterministic-annealing"`` and ``"exact"``.
+    lag
+        Groups of the chain P^lag of every ``lag``-th state, instead of one step; the answer's ``original`` is that
+        chain. See the notes for large sparse chains.
     initial
         A map to start from (labels for each state, ``n_states`` groups, or fewer with ``allow_empty``); for the
         agglomerative methods ``n_states`` groups or more, which are merged; for ``"exact"`` any number of groups,
@@ -174,6 +179,11 @@ def aggregate(
     the observation or the reward of each state, whether it is a goal. The chain need not be irreducible; if it is
     not, there are no stationary masses and no costs, and groups are numbered by their first states.
 
+    ``lag``: P^lag is formed if the chain has at most 5,000 states or P^lag at most 20,000,000 transitions. Otherwise
+    the chain is first aggregated to microstates, four per group but 200 to 1,000, with ``effort="quick"``, and the
+    exact lag-step chain of the microstates is searched. The answer then has ``microstates``, and ``original``, costs
+    and chain are those of one step, as a note says: I(X1;X_1+lag) is not known.
+
     Examples
     --------
     >>> P = [[0.5, 0.4, 0.1, 0.0], [0.4, 0.5, 0.0, 0.1], [0.1, 0.0, 0.4, 0.5], [0.0, 0.1, 0.5, 0.4]]
@@ -184,6 +194,8 @@ def aggregate(
     [(0, 4), (1, 3), (2,)]
     """
     chain = as_chain(chain)
+    if lag != 1:
+        return aggregate_at_lag(aggregate, locals())
     traits = METHODS[check_method(method)]
     if allow_empty and not traits.may_empty:
         raise InvalidArgumentError(

@@ -4,9 +4,10 @@ A file is an uncompressed ``.npz``, a zip archive of NumPy arrays. Its entries:
 
 ``metadata``
     JSON text: the format and its schema version, the names of the states, the changes applied to the chain, and per
-    aggregation its beta, gamma, method, effort, constraints, seed, trace, number of groups and interruption; for a grid
-    also the numbers of groups and the betas that it spans, and the time limit that interrupted it. Tuples are lists;
-    bytes are ``{"bytes": hex}``, and NaN and infinities, which JSON lacks, are ``{"float": "nan"}``.
+    aggregation its beta, gamma, lag, microstates, method, effort, constraints, seed, trace, number of groups and
+    interruption; for a grid also the numbers of groups and the betas that it spans, and the time limit that interrupted
+    it. Tuples are lists; bytes are ``{"bytes": hex}``, and NaN and infinities, which JSON lacks, are
+    ``{"float": "nan"}``.
 ``transition_matrix``, or ``data``, ``indices``, ``indptr``, ``shape``, ``format`` and ``_is_array``
     The matrix of a dense chain, or that of a sparse one as :func:`scipy.sparse.load_npz` reads it.
 ``stationary_distribution``, ``original_index``
@@ -49,7 +50,7 @@ from klump.aggregation.grids import AggregationGrid
 from klump.aggregation.mapping import Mapping, as_mapping, from_labels
 from klump.aggregation.path import AggregationPath
 from klump.aggregation.record_checks import check_record
-from klump.arguments import check_beta, check_gamma, check_time_limit
+from klump.arguments import check_beta, check_count, check_gamma, check_time_limit
 from klump.chain import MarkovChain, validation
 from klump.chain.connectivity import communicating_classes
 from klump.chain.supplied import check_stationary_distribution
@@ -195,6 +196,8 @@ def _aggregation_metadata(answer: Aggregation) -> dict[str, Any]:
     return {
         "beta": float(answer.beta),
         "gamma": float(answer.gamma),
+        "lag": int(answer.lag),
+        "microstates": answer.microstates,
         "n_asked": answer.n_asked,
         "method": str(answer.method),
         "random_state": encode(answer.random_state),
@@ -337,6 +340,8 @@ def _read_aggregation(
         n_asked=_int_or_none(metadata.get("n_asked")),
         effort=_text_or_none(metadata.get("effort")),
         interrupted_after=check_time_limit(metadata.get("interrupted_after")),
+        lag=check_count("lag", metadata.get("lag", 1), most=2**60),
+        microstates=_int_or_none(metadata.get("microstates")),
         constraints=_read_constraints(metadata.get("constraints"), chain),
     )
 

@@ -79,6 +79,36 @@ def solve_dense(weights: Floats) -> tuple[Floats, bool]:
         return quotient(mass, exit_rate), bool(fits)
 
 
+def factorise_killed(weights: Floats, exit_rate: Floats) -> Floats:
+    """Factors L and U of the generator of a killed chain, diag(a 1 + exit_rate) - a; overwrites ``weights``.
+
+    A killed chain ends at rate ``exit_rate``, which must be reachable from every state. L has the pivots on its
+    diagonal; that of U is 1 and not stored. Inverses of L and U are non-negative and have small relative errors in
+    every entry, as those of a generator without exits.
+
+    >>> factorise_killed(np.array([[0.0, 0.1], [0.3, 0.0]]), np.array([0.0, 0.5])).round(12)
+    array([[ 0.1, -1. ], [-0.3,  0.5]])
+    """
+    n = len(weights)
+    weights.flat[:: n + 1] = 0.0
+    with np.errstate(all="ignore"), one_thread() if n > _MAX_UNBLOCKED else nullcontext():
+        if n > _MAX_UNBLOCKED:
+            from klump.chain.elimination import eliminate_states
+
+            np.negative(weights, out=weights)
+            _factorise(weights, -exit_rate, eliminate_states)
+            return weights
+        rows = np.zeros((n, (n // _LINE + 1) * _LINE))
+        rows[:, :n], rows[:, n] = -weights, -exit_rate
+        if n <= _MAX_INTERPRETED:
+            _eliminate_states(rows)
+        else:
+            from klump.chain.elimination import eliminate_states
+
+            eliminate_states(rows)
+        return rows[:, :n]
+
+
 def _factorise_chain(a: Floats) -> None:
     """Factorise the generator of a chain, in place, from its negated weights."""
     if len(a) <= _MAX_INTERPRETED:

@@ -55,6 +55,32 @@ def communicating_classes(matrix: Matrix) -> Classes:
     return Classes(component, closed)
 
 
+def period(matrix: Matrix) -> int:
+    """Period of an irreducible chain: the greatest common divisor of all cycle lengths.
+
+    >>> period(np.array([[0.0, 1.0], [1.0, 0.0]]))
+    2
+    """
+    graph = sparse.csr_array(matrix)
+    if graph.diagonal().any():
+        return 1
+    # For every transition i -> j, distance[i] + 1 = distance[j] modulo the period; distances are from state 0.
+    order, predecessor = csgraph.breadth_first_order(graph, 0)
+    distance, rank = np.zeros(len(order), dtype=np.int64), np.zeros(len(order), dtype=np.int64)
+    rank[order] = np.arange(len(order))
+    # Ascending: breadth-first search visits children in order of their parents.
+    parent_rank = rank[predecessor[order[1:]]]
+    begin, end = 0, 1
+    while end < len(order):
+        last = 1 + int(np.searchsorted(parent_rank, end))
+        distance[order[end:last]] = distance[order[begin]] + 1
+        begin, end = end, last
+    found = 0
+    for row, col, _ in entries(graph):
+        found = int(np.gcd(found, np.gcd.reduce(distance[row] + 1 - distance[col])))
+    return found
+
+
 def reducible_error(
     classes: Classes, states: Sequence[Hashable], *, restarted: bool, counted: bool
 ) -> ReducibleChainError:

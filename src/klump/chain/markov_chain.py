@@ -13,8 +13,9 @@ from scipy import sparse
 from klump.arguments import check_count
 from klump.chain import validation
 from klump.chain.attributes import NO_ATTRIBUTES, Attributes, build_attributes
+from klump.chain.dynamics import ChainDynamics
 from klump.chain.parts import Parts
-from klump.chain.quantities import ChainQuantities, read_only
+from klump.chain.quantities import read_only
 from klump.chain.restart import restart as add_restart
 from klump.chain.restriction import restrict as apply_restriction
 from klump.chain.validation import Matrix
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 ChainLike = Any  # a MarkovChain, an array, a sparse matrix, or an object that an adapter knows
 
 
-class MarkovChain(ChainQuantities):
+class MarkovChain(ChainDynamics):
     """A finite, time-homogeneous Markov chain.
 
     Parameters

@@ -22,6 +22,7 @@ from klump.cli.options import (
     chains_options,
     effort_option,
     gamma_option,
+    lag_option,
     method_option,
     n_states_option,
     output_option,
@@ -100,6 +101,7 @@ def _set_files(paths: dict[str, str | None]) -> Iterator[None]:
 @n_states_option(required=False)
 @beta_option()
 @gamma_option
+@lag_option
 @method_option(
     METHODS,
     "Search method: " + "; ".join(f"{name} ({traits.summary})" for name, traits in METHODS.items()) + ".",
@@ -321,9 +323,9 @@ def _lines(
 
     width = tables.terminal_width()
     method = agg.method + tables.effort_suffix(agg.effort)
-    settings = (
-        f"at beta {agg.beta:g}{tables.gamma_suffix(agg.gamma)} (method {method}, seed {agg.random_state})"
-    )
+    lag = f", lag {agg.lag}" if agg.lag > 1 else ""
+    gamma = tables.gamma_suffix(agg.gamma)
+    settings = f"at beta {agg.beta:g}{gamma}{lag} (method {method}, seed {agg.random_state})"
     if tolerance is not None:
         settings = f"(method {agg.method}, tolerance {tolerance:g})"
     return tables.blocks(

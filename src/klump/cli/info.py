@@ -58,6 +58,7 @@ def _properties(chain: MarkovChain) -> dict[str, Any]:
     import numpy as np
 
     from klump.chain.concentration import count_half_mass
+    from klump.chain.connectivity import period
     from klump.cli.records import name
 
     classes = chain.classes
@@ -83,7 +84,7 @@ def _properties(chain: MarkovChain) -> dict[str, Any]:
     mu = chain.stationary_distribution
     lightest, heaviest = int(np.argmin(mu)), int(np.argmax(mu))
     return properties | {
-        "period": _period(chain),
+        "period": period(chain.transition_matrix),
         "reversible": chain.is_reversible,
         "entropy_rate": chain.entropy_rate,
         "redundancy_rate": chain.redundancy_rate,
@@ -92,35 +93,6 @@ def _properties(chain: MarkovChain) -> dict[str, Any]:
         ],
         "half_mass_states": count_half_mass(mu),
     }
-
-
-def _period(chain: MarkovChain) -> int:
-    """Period of an irreducible chain: the greatest common divisor of all cycle lengths."""
-    import numpy as np
-    from scipy import sparse
-    from scipy.sparse import csgraph
-
-    from klump.chain.rows import entries
-
-    graph = sparse.csr_array(chain.transition_matrix)
-    if graph.diagonal().any():
-        return 1
-    # For every transition i -> j, distance[i] + 1 = distance[j] modulo the period; distances are from state 0.
-    order, predecessor = csgraph.breadth_first_order(graph, 0)
-    distance, rank = np.zeros(len(order), dtype=np.int64), np.zeros(len(order), dtype=np.int64)
-    rank[order] = np.arange(len(order))
-    parent_rank = rank[
-        predecessor[order[1:]]
-    ]  # ascending: breadth-first search visits children in order of their parents
-    begin, end = 0, 1
-    while end < len(order):
-        last = 1 + int(np.searchsorted(parent_rank, end))
-        distance[order[end:last]] = distance[order[begin]] + 1
-        begin, end = end, last
-    period = 0
-    for row, col, _ in entries(graph):
-        period = int(np.gcd(period, np.gcd.reduce(distance[row] + 1 - distance[col])))
-    return period
 
 
 def _lines(source: ChainInput, chain: MarkovChain, properties: dict[str, Any]) -> list[str]:

@@ -13,6 +13,7 @@ from scipy import sparse
 from klump import information
 from klump.arguments import DEFAULT_SEED, Progress, check_count, check_progress, check_seed
 from klump.chain import MarkovChain
+from klump.dynamics.simulation import draw_from_columns
 from klump.errors import UNSET
 from klump.parallel import one_thread
 
@@ -118,7 +119,7 @@ def estimate_entropy_rate(
             predictive /= predictive.sum(axis=0)
             if step >= discarded:
                 entropies -= information.xlog2x(predictive).sum(axis=0)
-            groups = _draw_from_columns(predictive[:, :replicas], rng.random(replicas))
+            groups = draw_from_columns(predictive[:, :replicas], rng.random(replicas))
             probability = predictive[np.tile(groups, 2), np.arange(2 * replicas)]
             filters = transposed @ _condition(filters, by_group[:, groups].toarray(), probability)
             if report is not None:
@@ -146,20 +147,12 @@ def _initial_filters(mu: Array, n_replicas: int, rng: np.random.Generator) -> tu
     The first ``n_replicas`` columns know X_1, the other ``n_replicas`` have its stationary distribution.
     """
     proposal = (mu + 1.0 / mu.size) / 2.0
-    first = _draw_from_columns(np.tile(proposal[:, None], n_replicas), rng.random(n_replicas))
+    first = draw_from_columns(proposal[:, None], rng.random(n_replicas))
     filters = np.zeros((mu.size, 2 * n_replicas))
     filters[first, np.arange(n_replicas)] = 1.0
     filters[:, n_replicas:] = mu[:, None]
     weight = mu[first] / proposal[first]
     return filters, weight / weight.sum()
-
-
-def _draw_from_columns(distributions: Array, uniform: Array) -> NDArray[np.intp]:
-    """Draw from the distribution in each column by inversion; never an outcome of probability 0."""
-    cumulative = np.cumsum(distributions, axis=0)
-    drawn = np.sum(cumulative <= uniform * cumulative[-1], axis=0)
-    # uniform * cumulative[-1] may round up to cumulative[-1]: cap at the last outcome of positive probability.
-    return np.minimum(drawn, np.sum(cumulative < cumulative[-1], axis=0))
 
 
 def _condition(filters: Array, likelihood: Array, probability: Array) -> Array:

@@ -51,6 +51,15 @@ class _Graph(NamedTuple):
     cursor: NDArray[np.int64]  # see _ROW_POOL to _COMPACT_AT
 
 
+class _Rows(NamedTuple):
+    """Rows of the eliminated states, at their elimination."""
+
+    ends: NDArray[np.int64]  # per eliminated state: end of its row
+    target: NDArray[np.int32]
+    weight: Floats
+    wanted: bool
+
+
 class Reduction(NamedTuple):
     """The censored chain on the remaining states, and the record for back substitution."""
 
@@ -61,12 +70,19 @@ class Reduction(NamedTuple):
     pivot: Floats  # per eliminated state: its exit rate to the states then active
     source: NDArray[np.int32]  # record: source of each transition into an eliminated state
     weight: Floats  # record: its weight
+    row_ends: NDArray[np.int64]  # per eliminated state: end of its row in the record of rows
+    row_target: NDArray[np.int32]  # record of rows: target of each transition out of an eliminated state
+    row_weight: Floats  # record of rows: its weight
 
 
-def reduce_chain(jumps: Any, max_remaining: int, max_work: int) -> Reduction:
+def reduce_chain(
+    jumps: Any, max_remaining: int, max_work: int, *, n_kept: int = 0, with_rows: bool = False
+) -> Reduction:
     """Eliminate states of a sparse chain without self-transitions until ``max_remaining`` or ``max_work`` is reached.
 
-    ``jumps`` is a ``csr_array`` without stored zeros; work is the number of row entries visited.
+    ``jumps`` is a ``csr_array`` without stored zeros; work is the number of row entries visited. The last ``n_kept``
+    states are not eliminated, and may have empty rows. The record of rows, which :func:`carry_back` needs, is empty
+    unless ``with_rows``.
     """
     n, nnz = jumps.shape[0], jumps.nnz
     size = _POOL_SLACK * max(_MAX_GROWTH * nnz, max_remaining**2)
@@ -87,11 +103,25 @@ def reduce_chain(jumps: Any, max_remaining: int, max_work: int) -> Reduction:
     )
     graph.target[:nnz] = jumps.indices
     graph.weight[:nnz] = jumps.data
-    done, order, ends, pivot, source, weight = _reduce(graph, max_remaining, max_work)
+    rows = _Rows(
+        np.zeros(n, np.int64), np.empty(size * with_rows, np.int32), np.empty(size * with_rows), with_rows
+    )
+    done, order, ends, pivot, source, weight = _reduce(graph, rows, max_remaining, max_work, n_kept)
     remaining = np.flatnonzero(graph.active)
     weights = _to_dense(graph, remaining) if len(remaining) <= max_remaining else np.zeros((0, 0))
-    end = graph.cursor[_RECORD]
-    return Reduction(remaining, weights, order[:done], ends[:done], pivot[:done], source[:end], weight[:end])
+    end, row_end = graph.cursor[_RECORD], rows.ends[done - 1] if done else 0
+    return Reduction(
+        remaining,
+        weights,
+        order[:done],
+        ends[:done],
+        pivot[:done],
+        source[:end],
+        weight[:end],
+        rows.ends[:done],
+        rows.target[:row_end],
+        rows.weight[:row_end],
+    )
 
 
 @kernel(fastmath=False)
@@ -108,8 +138,10 @@ def _link(graph: _Graph, i: int, j: int) -> None:
 @kernel(fastmath=False)
 def _reduce(
     graph: _Graph,  # in, out
+    rows: _Rows,  # out
     max_remaining: int,  # in: states
     max_work: int,  # in: row entries visited
+    n_kept: int,  # in: states at the end that are not eliminated
 ) -> tuple[int, NDArray[np.int64], NDArray[np.int64], Floats, NDArray[np.int32], Floats]:
     """Eliminate states by increasing fill-in bound, with lazy updates of the priority queue."""
     n = len(graph.head)
@@ -120,10 +152,10 @@ def _reduce(
     order, ends, pivot = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n)
     queue = [(graph.n_in[k] * graph.length[k], k) for k in range(n)]
     heapq.heapify(queue)
-    done, work = 0, 0
-    while done < n - 1:
+    done, work, row_end = 0, 0, 0
+    while done < n - max(1, n_kept):
         cost, k = heapq.heappop(queue)
-        if not graph.active[k] or cost != graph.n_in[k] * graph.length[k]:
+        if k >= n - n_kept or not graph.active[k] or cost != graph.n_in[k] * graph.length[k]:
             continue  # outdated priority
         if cost > _MAX_FILL and n - done <= max_remaining:
             break
@@ -133,6 +165,15 @@ def _reduce(
         ahead = 2 * cost * max(0, n - done - max_remaining)
         if work + ahead > max_work or not _reserve(graph, need):
             break
+        if rows.wanted:
+            begin, length = graph.start[k], graph.length[k]
+            if row_end + length > len(rows.target):
+                break
+            for e in range(length):
+                rows.target[row_end + e] = graph.target[begin + e]
+                rows.weight[row_end + e] = graph.weight[begin + e]
+            row_end += length
+        rows.ends[done] = row_end
         pivot[done] = _eliminate(graph, k, source, weight, queue)
         order[done] = k
         ends[done] = graph.cursor[_RECORD]
@@ -283,3 +324,33 @@ def substitute_back(reduction: Reduction, mass_remaining: Floats) -> Floats:
         else:
             mass[order[step]] = inflow / pivot
     return mass
+
+
+@kernel
+def carry_forward(
+    reduction: Reduction,  # in
+    b: Floats,  # in, out: n x m right-hand sides, which become L^-1 b
+) -> None:
+    """Forward substitution: b_i += (a_ik / pivot_k) b_k for every transition into an eliminated state k."""
+    order, ends = reduction.order, reduction.ends
+    for step in range(len(order)):
+        pivot = reduction.pivot[step]
+        for c in range(b.shape[1]):
+            b[order[step], c] /= pivot
+        for e in range(ends[step - 1] if step else 0, ends[step]):
+            for c in range(b.shape[1]):
+                b[reduction.source[e], c] += reduction.weight[e] * b[order[step], c]
+
+
+@kernel
+def carry_back(
+    reduction: Reduction,  # in: with the record of rows
+    x: Floats,  # in, out: n x m; L^-1 b at eliminated states, the solution at all others
+) -> None:
+    """Back substitution: x_k += sum_j (a_kj / pivot_k) x_j over the row of every eliminated state k, last to first."""
+    order, ends = reduction.order, reduction.row_ends
+    for step in range(len(order) - 1, -1, -1):
+        for e in range(ends[step - 1] if step else 0, ends[step]):
+            share = reduction.row_weight[e] / reduction.pivot[step]
+            for c in range(x.shape[1]):
+                x[order[step], c] += share * x[reduction.row_target[e], c]

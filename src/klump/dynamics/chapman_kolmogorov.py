@@ -1,0 +1,131 @@
+"""The Chapman-Kolmogorov test: t steps of small chains beside the groups after t steps of the original chain."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from klump.arguments import check_count
+from klump.chain import MarkovChain
+from klump.chain.quantities import read_only
+from klump.dynamics.killed import DENSE_LIMIT
+from klump.errors import InvalidArgumentError
+
+Floats = NDArray[np.float64]
+
+# Most steps; the number that takes hours at a second per step.
+_MAX_STEPS = 10_000
+# Most steps of a chain with at most 2,000 states, whose powers are computed by repeated squaring.
+_MAX_SQUARED = 2**60
+# Most numbers of a result: 1.6 GB.
+_MAX_RESULT = 2 * 10**8
+
+
+@dataclass(frozen=True, eq=False)
+class ChapmanKolmogorov:
+    """Transition matrices between groups over several numbers of steps t: of the original and of small chains."""
+
+    steps: NDArray[np.int64]
+    """Numbers of steps t, increasing."""
+    original: Floats
+    """U P^t W per t: the distribution of the group after t steps, from the stationary distribution in each group."""
+    aggregated: Floats
+    """Q^t per t, with Q the aggregated chain."""
+    long_time: Floats
+    """Powers of the long-time chain per t; NaN if there is none."""
+
+    @property
+    def total_variation(self) -> Floats:
+        """Total variation between rows of ``original`` and ``aggregated``, per t and group of the start: exact."""
+        return np.abs(self.aggregated - self.original).sum(axis=2) / 2.0
+
+    @property
+    def long_time_variation(self) -> Floats:
+        """Half of the L1 distance between rows of ``original`` and ``long_time``, per t and group of the start."""
+        return np.abs(self.long_time - self.original).sum(axis=2) / 2.0
+
+    @property
+    def largest_difference(self) -> float:
+        """Largest entry of |original - aggregated| over all t."""
+        return float(np.abs(self.aggregated - self.original).max())
+
+    def table(self) -> list[tuple[int, float, float, float]]:
+        """Per t: t, the largest difference of an entry, and the largest total variations of the two small chains."""
+        differences = np.abs(self.aggregated - self.original).max(axis=(1, 2))
+        worst = self.total_variation.max(axis=1)
+        long_time = self.long_time_variation.max(axis=1)
+        return list(
+            zip(self.steps.tolist(), differences.tolist(), worst.tolist(), long_time.tolist(), strict=True)
+        )
+
+    def __str__(self) -> str:
+        lines = ["   steps  difference  aggregated  long-time   (largest total variation of a start group)"]
+        lines += [f"{t:8,}  {d:10.6f}  {a:10.6f}  {b:9.6f}" for t, d, a, b in self.table()]
+        return "\n".join(lines)
+
+
+def compare(
+    chain: MarkovChain, weights: sparse.csr_array, aggregated: Floats, long_time: Floats | None, steps: Any
+) -> ChapmanKolmogorov:
+    """Chapman-Kolmogorov test of a map; see :meth:`klump.Aggregation.chapman_kolmogorov`."""
+    times = check_steps(steps, chain.n_states, "steps")
+    k = weights.shape[1]
+    if len(times) * k * k > _MAX_RESULT:
+        raise InvalidArgumentError(
+            f"asks for {len(times):,} matrices of {k:,} x {k:,} numbers",
+            argument="steps",
+            remedy="pass a list of fewer steps",
+        )
+    within = distributions_within(chain, weights)
+    shape = (len(times), k, k)
+    original, small, late = np.empty(shape), np.empty(shape), np.full(shape, np.nan)
+    for position, (step, state_to_group) in enumerate(propagate(chain, weights, times)):
+        original[position] = within @ state_to_group
+        small[position] = np.linalg.matrix_power(aggregated, step)
+        if long_time is not None:
+            late[position] = np.linalg.matrix_power(long_time, step)
+    arrays = [read_only(array) for array in (np.array(times, dtype=np.int64), original, small, late)]
+    return ChapmanKolmogorov(*arrays)
+
+
+def distributions_within(chain: MarkovChain, weights: sparse.csr_array) -> sparse.csr_array:
+    """U = diag(1/nu) W^T diag(mu): the stationary distributions within the groups, one per row."""
+    mu = chain.stationary_distribution
+    nu = mu @ weights
+    return sparse.csr_array(sparse.diags_array(1.0 / nu) @ weights.T @ sparse.diags_array(mu))
+
+
+def propagate(
+    chain: MarkovChain, weights: sparse.csr_array, times: Sequence[int]
+) -> Iterator[tuple[int, Floats]]:
+    """Yield t and P^t W, n x k, for increasing t: by products with P, or by squaring P if that is cheaper."""
+    matrix: Any = chain.transition_matrix
+    now, found = 0, weights.toarray()
+    for step in times:
+        ahead = step - now
+        if chain.n_states <= DENSE_LIMIT and ahead > chain.n_states:
+            dense = matrix.toarray() if chain.is_sparse else matrix
+            found = np.linalg.matrix_power(dense, ahead) @ found
+        else:
+            for _ in range(ahead):
+                found = np.asarray(matrix @ found)
+        now = step
+        yield step, found
+
+
+def check_steps(given: Any, n_states: int, argument: str) -> list[int]:
+    """Increasing numbers of steps, from a number (1 up to it) or a list."""
+    most = _MAX_SQUARED if n_states <= DENSE_LIMIT else _MAX_STEPS
+    if isinstance(given, Iterable) and not isinstance(given, str):
+        values = sorted({check_count(argument, value, most=most) for value in given})
+        if not values:
+            raise InvalidArgumentError(
+                "is empty", argument=argument, remedy="pass at least one number of steps"
+            )
+        return values
+    return list(range(1, check_count(argument, given, most=_MAX_STEPS) + 1))
