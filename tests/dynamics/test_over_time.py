@@ -123,6 +123,7 @@ def test_costs_at_a_lag_that_is_too_large_are_not_a_number(monkeypatch):
     found = answer.lag_scan([1, 4])
     assert np.isnan(found.predictability).tolist() == [False, True]
     assert np.isnan(found.kept[1])
+    assert str(found).splitlines()[2].split()[2:4] == ["-", "-"]
     assert found.lumpability[1] == pytest.approx(whole.lumpability[0], rel=1e-12)
 
 
@@ -161,6 +162,8 @@ def test_simulations_start_where_they_are_told():
     np.testing.assert_allclose(
         np.bincount(first) / 40_000, klump.MarkovChain(LUMPABLE).stationary_distribution, atol=0.01
     )
+    with pytest.raises(InvalidArgumentError, match=r"start must be a distribution, but it sums to 0\.5"):
+        chain.simulate(3, start=[0.5, 0, 0, 0])
     with pytest.raises(InvalidArgumentError, match="start='e'"):
         chain.simulate(3, start="e")
 

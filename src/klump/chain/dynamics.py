@@ -154,7 +154,8 @@ class ChainDynamics(ChainQuantities):
         n_steps
             Number of states per trajectory.
         start
-            First state, by name or index, or its distribution; if left out drawn from :attr:`initial`, or from the
+            First state, by name or index, a set of these, weighted with the stationary distribution, or a distribution:
+            a dict ``{state: mass}`` or one float per state. If left out, drawn from :attr:`initial`, or from the
             stationary distribution if that is not known.
         n_chains
             Number of independent trajectories.

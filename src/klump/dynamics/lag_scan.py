@@ -54,7 +54,11 @@ class LagScan:
         lines = ["     lag  lumpability  predictability    kept  slowest timescale"]
         slowest = self.timescales[:, 0] if self.timescales.shape[1] else np.zeros(len(self.lags))
         rows = zip(self.lags, self.lumpability, self.predictability, self.kept, slowest, strict=True)
-        lines += [f"{r:8,}  {c:11.6f}  {p:14.6f}  {k:6.1%}  {t:17.4g}" for r, c, p, k, t in rows]
+        for lag, lumpability, predictability, kept, time in rows:
+            known = f"{predictability:14.6f}  {kept:6.1%}"
+            if np.isnan(predictability):
+                known = f"{'-':>14}  {'-':>6}"
+            lines.append(f"{lag:8,}  {lumpability:11.6f}  {known}  {time:17.4g}")
         return "\n".join(lines)
 
 

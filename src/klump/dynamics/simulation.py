@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from klump.arguments import check_count, check_seed
 from klump.chain import MarkovChain
 from klump.chain.initial import initial_distribution
 from klump.dynamics.state_sets import find_set
-from klump.errors import UNSET, InvalidArgumentError, KlumpError
+from klump.errors import UNSET, InvalidArgumentError
 
 Floats = NDArray[np.float64]
 
@@ -50,23 +51,26 @@ def simulate(
 
 
 def start_distribution(chain: MarkovChain, start: Any) -> Floats:
-    """Distribution of the first state: a state or set by name, a vector, or the initial or stationary distribution."""
+    """Distribution of the first state: a state, a set, a dict of masses, a vector of floats, or that of the chain."""
     if start is None:
         known = chain.initial
         return chain.stationary_distribution if known is None else known
-    try:
-        members = find_set(chain, start, "start")
-    except KlumpError as error:
-        if isinstance(start, str):
-            raise
+    # Fractions are probabilities; whole numbers are states.
+    if isinstance(start, Mapping) or (isinstance(start, Iterable) and any(map(_is_fraction, start))):
         try:
             return initial_distribution(start, chain.states)
-        except InvalidArgumentError:
-            raise error from None
+        except InvalidArgumentError as error:
+            error.rename("initial", "start")
+            raise
+    members = find_set(chain, start, "start")
     distribution = np.zeros(chain.n_states)
     mass = chain.stationary_distribution[members] if len(members) > 1 and chain.is_irreducible else 1.0
     distribution[members] = mass
     return distribution / distribution.sum()
+
+
+def _is_fraction(value: Any) -> bool:
+    return isinstance(value, float | np.floating)
 
 
 def draw_from_columns(distributions: Floats, uniform: Floats) -> NDArray[np.intp]:
