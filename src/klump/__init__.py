@@ -23,6 +23,7 @@ _HOME = {
     "Costs": "klump.aggregation",
     "Guarantees": "klump.guarantees",
     "KlumpError": "klump.errors",
+    "MarkovAggregation": "klump.estimator",
     "MarkovChain": "klump.chain",
     "MonteCarlo": "klump.guarantees",
     "Posterior": "klump.resampling",
@@ -77,6 +78,7 @@ if TYPE_CHECKING:
     from klump.comparison import Row as Row
     from klump.comparison import compare as compare
     from klump.errors import KlumpError as KlumpError
+    from klump.estimator import MarkovAggregation as MarkovAggregation
     from klump.files import read_chain as read_chain
     from klump.files import write_chain as write_chain
     from klump.files import write_mapped as write_mapped
