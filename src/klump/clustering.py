@@ -163,8 +163,8 @@ def _row_names(points: Any) -> list[Any] | None:
     return names if len(set(names)) == len(names) and names != list(range(len(names))) else None
 
 
-def check_relaxation(chain: MarkovChain, relaxation: Any) -> int:
-    """Return the number of steps of the walk per step of the chain."""
+def check_relaxation(chain: MarkovChain, relaxation: Any, choices: str = "'plateau'") -> int:
+    """Return the number of steps of the walk per step of the chain; ``choices`` are the words of an error."""
     if relaxation is None:
         return 1
     if isinstance(relaxation, str) and relaxation == "plateau":
@@ -179,7 +179,7 @@ def check_relaxation(chain: MarkovChain, relaxation: Any) -> int:
         return plateau
     if not is_integer(relaxation) or relaxation < 1:
         raise InvalidArgumentError(
-            "must be a number of steps, 'plateau' or None", argument="relaxation", value=relaxation
+            f"must be a number of steps, {choices} or None", argument="relaxation", value=relaxation
         )
     return int(relaxation)
 

@@ -17,7 +17,7 @@ from klump.arguments import check_choice, check_count, check_number, check_seed
 from klump.chain import MarkovChain
 from klump.clustering import check_relaxation, relax
 from klump.errors import InvalidArgumentError
-from klump.search.registry import DEFAULT_EFFORT, names_of
+from klump.search.registry import DEFAULT_EFFORT, EFFORT_NAMES, METHODS, names_of
 from klump.sources.affinities import AFFINITIES, Affinity, Weights, build_affinity
 
 # Weight of the masses in the rows of the aggregated chain that points are compared with: keeps logarithms finite.
@@ -50,8 +50,9 @@ class MarkovAggregation(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
         Number of nearest neighbours; with fewer points, all other points.
     relaxation
         Steps of the walk that are taken as one: more steps forget the point within a cluster, but not the cluster. A
-        number; ``"plateau"`` (:func:`klump.relaxation_curve`); or ``"auto"``: 1 for ``"precomputed"``, else the largest
-        power of two at which I(X1;X2) is at least log2(n_clusters) + 1/2 bits. That is a dense matrix in the end, so
+        number; None for one step; ``"plateau"`` (:func:`klump.relaxation_curve`); or ``"auto"``: 1 for
+        ``"precomputed"``, else the largest power of two at which I(X1;X2) is at least log2(n_clusters) + 1/2 bits, or
+        less if a plateau comes before. That is a dense matrix in the end, so
         ``"auto"`` stops before one with more than 4,000,000 entries: walks of more than 2,000 points are relaxed less,
         and those with ``"rbf"`` not at all.
     method
@@ -59,7 +60,8 @@ class MarkovAggregation(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
     n_init
         Number of restarts of the search.
     effort
-        ``"quick"``, ``"balanced"`` or ``"thorough"``: how long the method ``"auto"`` searches.
+        ``"quick"``, ``"balanced"`` or ``"thorough"``: how long the method ``"auto"`` searches; other methods ignore
+        it. The default is the quickest, as model selection fits often; :func:`klump.aggregate` has ``"balanced"``.
     random_state
         Seed, a RandomState, or None for a new seed in every fit.
     n_jobs
@@ -75,6 +77,8 @@ class MarkovAggregation(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
         A, with the weights that link its connected components.
     aggregation_ : Aggregation
         The answer, with its chain, costs, guarantees and notes.
+    relaxation_ : int
+        Steps of the walk that are taken as one.
     cost_ : float
         C_beta of the clusters, in bits.
     n_features_in_ : int
@@ -118,10 +122,10 @@ class MarkovAggregation(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
         affinity: Literal["rbf", "nearest_neighbors", "precomputed"] = "rbf",
         rbf_gamma: float | None = None,
         n_neighbors: int = 10,
-        relaxation: int | Literal["auto", "plateau"] = "auto",
+        relaxation: int | Literal["auto", "plateau"] | None = "auto",
         method: str = "auto",
         n_init: int = 20,
-        effort: str = DEFAULT_EFFORT,
+        effort: str = "quick",
         random_state: Any = 0,
         n_jobs: int | None = None,
     ) -> None:
@@ -162,11 +166,12 @@ class MarkovAggregation(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
             self.n_init,
             check_seed(self._seed()),
             self.n_jobs,
-            effort=self.effort,
+            effort=self._check_effort(),
         )
         self.labels_ = np.array(answer.labels)
         self.aggregation_ = answer
         self.affinity_matrix_ = weights
+        self.relaxation_ = steps
         self.cost_ = float(answer.cost)
         self._affinity = affinity
         self._propagated = _propagate(walk, answer.map.weights, steps - 1)
@@ -256,9 +261,11 @@ class MarkovAggregation(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
     def _build_affinity(self, points: Any) -> Affinity:
         kind = check_choice("affinity", self.affinity, AFFINITIES)
         n_neighbors = check_count("n_neighbors", self.n_neighbors, most=None)
-        gamma = self.rbf_gamma
-        if gamma is not None:
-            gamma = check_number("rbf_gamma", gamma, np.finfo(np.float64).tiny)
+        if self.rbf_gamma is None:
+            return build_affinity(kind, points, n_neighbors, None)
+        gamma = check_number("rbf_gamma", self.rbf_gamma)
+        if gamma == 0.0:
+            raise InvalidArgumentError("must be above 0", argument="rbf_gamma", value=self.rbf_gamma)
         return build_affinity(kind, points, n_neighbors, gamma)
 
     def _check_clusters(self, n_points: int) -> int:
@@ -273,12 +280,16 @@ class MarkovAggregation(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
             )
         return n_clusters
 
+    def _check_effort(self) -> str:
+        effort = check_choice("effort", self.effort, EFFORT_NAMES)
+        return effort if METHODS[self.method].takes_effort else DEFAULT_EFFORT
+
     def _relax(self, walk: MarkovChain, n_clusters: int) -> tuple[MarkovChain, int]:
         if isinstance(self.relaxation, str) and self.relaxation == "auto":
             if self.affinity == "precomputed":
                 return walk, 1
             return relax(walk, math.log2(n_clusters) + _SPARE_INFORMATION)
-        steps = check_relaxation(walk, self.relaxation)
+        steps = check_relaxation(walk, self.relaxation, "'auto', 'plateau'")
         return walk.power(steps), steps
 
     def _seed(self) -> Any:
