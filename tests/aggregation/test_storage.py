@@ -40,6 +40,7 @@ FACTS = {
     "interrupted_after": 2.5,
     "effort": "thorough",
     "made_with": (("klump", "0.1.0"), ("numpy", "2.0")),
+    "group_names": None,
 }
 
 

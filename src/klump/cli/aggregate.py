@@ -75,6 +75,23 @@ def _check_effort(effort: str, method: str) -> None:
         )
 
 
+def _parse_names(ctx: click.Context, param: click.Parameter, value: str | None) -> list[str] | None:
+    if value is None:
+        return None
+    names = [name.strip() for name in value.split(",")]
+    if "" in names or len(set(names)) < len(names):
+        raise click.BadParameter(f"{value!r} is not a list of different names like vowels,consonants")
+    return names
+
+
+def _check_names(names: list[str] | None, n_states: int | None) -> None:
+    # Before the search; a number of groups that the method finds is compared after it.
+    if names is not None and n_states is not None and len(names) != n_states:
+        raise click.UsageError(
+            f"--names has {len(names)} names for -k {n_states} groups; pass {n_states} names"
+        )
+
+
 @contextmanager
 def _rename_initial(path: str | None) -> Iterator[None]:
     """Set option and file of errors about the argument ``initial``: it is --initial-labels, and --initial another."""
@@ -112,6 +129,12 @@ def _rename_initial(path: str | None) -> Iterator[None]:
 @search_options
 @effort_option
 @time_limit_option
+@click.option(
+    "--names",
+    metavar="A,B,...",
+    callback=_parse_names,
+    help="Names of the groups, in the order of the groups.  [default: their heaviest members]",
+)
 @click.option("--full", is_flag=True, help="List all members of every group.")
 @output_option("Save to OUT: .npz (complete), .csv (state,group) or .json (as --json).")
 @printing_options
@@ -131,6 +154,7 @@ def command(
     jobs: int | None,
     effort: str,
     time_limit: float | None,
+    names: list[str] | None,
     full: bool,
     output: str | None,
     as_json: bool,
@@ -142,6 +166,7 @@ def command(
     _check_allow_empty(method, allow_empty=allow_empty)
     _check_gamma(gamma, method)
     _check_effort(effort, method)
+    _check_names(names, n_states)
     from klump.cli import progress, records
     from klump.cli.labels import read_labels
     from klump.cli.results import deliver
@@ -172,6 +197,8 @@ def command(
             time_limit=time_limit,
             progress=bars.callback("searching"),
         )
+        if names is not None:
+            agg = agg.with_names(names)
         document = records.document(
             "aggregation",
             source,
@@ -219,6 +246,6 @@ def _lines(
         tables.shares(agg, width, full=full),
         tables.costs(agg.costs, [agg.beta], width, agg.gamma) if agg.original.is_irreducible else [],
         tables.certificate(agg, width),
-        tables.matrix(agg.chain, width),
+        tables.matrix(agg.chain, width, agg.group_names or ()),
         tables.notes(agg.notes, width),
     )
