@@ -10,14 +10,13 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 import klump
-from klump.aggregation import layout
-from klump.chain.wording import format_number, format_state
+from klump.chain.wording import format_number, format_state, list_states
 from klump.cli import tables
 
 
 @given(st.lists(st.text(max_size=6), max_size=12), st.integers(20, 60))
 def test_names_fit_the_width(names, width):
-    line = layout.list_states(names, width)
+    line = list_states(names, width)
     # A single name that is too long for the line is shown anyway.
     assert cell_len(line) <= max(width, max((cell_len(format_state(name)) for name in names), default=0) + 9)
     assert "\n" not in line
@@ -29,11 +28,11 @@ def test_names_fit_the_width(names, width):
     ("width", "line"), [(80, "a b c d"), (7, "a b c d"), (6, "a ... +3"), (1, "a ... +3")]
 )
 def test_names_that_do_not_fit_are_counted(width, line):
-    assert layout.list_states("abcd", width) == line
+    assert list_states("abcd", width) == line
 
 
 def test_names_that_would_be_misread_are_quoted():
-    assert layout.list_states([" ", "", "a b", "\n", '"', ",", "x"], 80) == """' ' '' 'a b' '\\n' " , x"""
+    assert list_states([" ", "", "a b", "\n", '"', ",", "x"], 80) == """' ' '' 'a b' '\\n' " , x"""
 
 
 @pytest.mark.parametrize(

@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from klump.chain.wording import format_count, format_number, format_percent, format_state
+from klump.chain.wording import (
+    CUT,
+    cell_len,
+    fit,
+    format_count,
+    format_number,
+    format_percent,
+    format_state,
+    list_states,
+    pad,
+    table_lines,
+)
 
 if TYPE_CHECKING:
     from klump.aggregation.aggregation import Aggregation
@@ -21,7 +32,6 @@ _MAX_STEPS = 22
 # Narrowest and widest column for names of groups, in characters.
 _MIN_NAME_WIDTH = 4
 _MAX_NAME_WIDTH = 24
-_CUT = "..."
 
 
 def answer_lines(agg: Aggregation) -> list[str]:
@@ -73,7 +83,7 @@ def group_lines(agg: Aggregation, width: int, *, full: bool = False, limit: int 
         else:
             lines.append((first + list_states(members, max(width - cell_len(indent), 1))).rstrip())
     if shown < agg.n_states:
-        lines.append(f"{_CUT:>5}  +{format_count(agg.n_states - shown, 'group')}")
+        lines.append(f"{CUT:>5}  +{format_count(agg.n_states - shown, 'group')}")
     return lines
 
 
@@ -86,7 +96,7 @@ def matrix_lines(
     """
     k, shown = chain.n_states, min(chain.n_states, limit)
     more = k > shown
-    margin = len(f"  {_CUT}") if more else 0
+    margin = len(f"  {CUT}") if more else 0
     digits = next((digits for digits in (4, 2) if 7 + (4 + digits) * shown + margin <= width), None)
     if digits is None or (more and not cut):
         return []
@@ -101,12 +111,12 @@ def matrix_lines(
             return f"{text:>7}"
         return f"{text:>7} " + pad("" if number is None else fitted[number], name_width)
 
-    end = [_CUT] if more else []
+    end = [CUT] if more else []
     lines = ["  ".join([label("from\\to"), *(f"{number:>{digits + 2}}" for number in range(shown)), *end])]
     for number, row in enumerate(rows.tolist()):
         lines.append("  ".join([label(number, number), *(f"{value:.{digits}f}" for value in row), *end]))
     if more:
-        lines.append(f"{_CUT:>7}")
+        lines.append(f"{CUT:>7}")
     return lines
 
 
@@ -144,70 +154,11 @@ def path_lines(path: AggregationPath) -> list[str]:
     columns, rows = path_table(path)
     if len(rows) > _MAX_STEPS:
         half = _MAX_STEPS // 2
-        rows = [*rows[:half], (_CUT, *[""] * (len(columns) - 1)), *rows[half + 1 - _MAX_STEPS :]]
+        rows = [*rows[:half], (CUT, *[""] * (len(columns) - 1)), *rows[half + 1 - _MAX_STEPS :]]
     return [
         f"{format_count(first.original.n_states, 'state')} in {groups}, {first.method}{gamma}; costs in bits",
         *table_lines(columns, rows),
     ]
-
-
-def table_lines(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
-    """Format a table with a header, all columns flush right.
-
-    >>> table_lines(("beta", "cost"), [("1", "0.5000")])
-    ['beta    cost', '   1  0.5000']
-    """
-    content = [tuple(columns), *(tuple(row) for row in rows)]
-    widths = [max(map(len, column)) for column in zip(*content, strict=True)]
-    return [
-        "  ".join(f"{cell:>{w}}" for cell, w in zip(row, widths, strict=True)).rstrip() for row in content
-    ]
-
-
-def list_states(states: Sequence[Hashable], width: int) -> str:
-    """Format the names of states on one line of limited width, with the number of those that do not fit.
-
-    >>> list_states(["north", "east", "south", "west"], 20)
-    'north east ... +2'
-    """
-    # A name takes at least one column and its separator another, so `width` names always exceed the line.
-    names = [format_state(state) for state in states[: max(width, 2)]]
-    whole = " ".join(names)
-    if len(names) == len(states) and cell_len(whole) <= width:
-        return whole
-    line = names[0]
-    for count, name in enumerate(names[1:], start=1):
-        longer = f"{line} {name}"
-        if cell_len(f"{longer} ... +{len(states) - count - 1}") > width:
-            return f"{line} ... +{len(states) - count}"
-        line = longer
-    return line
-
-
-def cell_len(text: str) -> int:
-    """Return the width of a text in terminal columns: wide characters take two."""
-    from rich.cells import cell_len as measure
-
-    return measure(text)
-
-
-def pad(text: str, width: int) -> str:
-    """Append blanks up to a width in terminal columns."""
-    return text + " " * (width - cell_len(text))
-
-
-def fit(text: str, width: int) -> str:
-    """Cut a text to a width in terminal columns; what a terminal would not print is escaped.
-
-    >>> fit("consonants", 8), fit("vowels", 8)
-    ('conso...', 'vowels')
-    """
-    text = text if text.isprintable() else repr(text)
-    if cell_len(text) <= width:
-        return text
-    while cell_len(text) > width - len(_CUT):
-        text = text[:-1]
-    return text + _CUT
 
 
 def _wrap_names(first: str, words: Iterable[str], indent: str, width: int) -> list[str]:

@@ -7,7 +7,7 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from klump.arguments import is_integer
-from klump.chain.wording import format_state
+from klump.chain.wording import CUT, format_state
 from klump.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 # Largest number of members in a name, and of characters.
 _MAX_MEMBERS = 3
 _MAX_LENGTH = 24
-_CUT = "..."
 
 
 def default_names(groups: Iterable[Sequence[Hashable]]) -> tuple[str, ...]:
@@ -53,7 +52,7 @@ def _join(members: Sequence[Hashable]) -> str:
     while len(words) > 1 and len(" ".join(words)) > _MAX_LENGTH:
         words.pop()
     text = " ".join(words)
-    return text if len(text) <= _MAX_LENGTH else text[: _MAX_LENGTH - len(_CUT)] + _CUT
+    return text if len(text) <= _MAX_LENGTH else text[: _MAX_LENGTH - len(CUT)] + CUT
 
 
 def check_names(names: Any, n_groups: int) -> tuple[str, ...]:

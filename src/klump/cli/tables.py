@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from klump.aggregation import layout
-from klump.chain.wording import format_count, format_number, format_percent, format_state
+from klump.chain.wording import format_count, format_number, format_percent, format_state, table_lines
 from klump.search.registry import DEFAULT_EFFORT
 
 if TYPE_CHECKING:
@@ -87,6 +86,8 @@ def gamma_suffix(gamma: float) -> str:
 
 def groups(agg: Aggregation, width: int, *, full: bool = False) -> list[str]:
     """List each group with its size, its members and, if the chain is irreducible, its stationary mass."""
+    from klump.aggregation import layout
+
     return _with_title(layout.group_lines(agg, width, full=full))
 
 
@@ -187,6 +188,8 @@ def _simulation(simulated: MonteCarlo, width: int) -> list[str]:
 
 def matrix(chain: MarkovChain, width: int, names: Sequence[str] = ()) -> list[str]:
     """Print the transition matrix of the aggregated chain, if it is small and fits the width."""
+    from klump.aggregation import layout
+
     return _with_title(layout.matrix_lines(chain, width, names, limit=_MAX_MATRIX_ROWS))
 
 
@@ -231,7 +234,7 @@ def facts(rows: Iterable[tuple[str, str]]) -> list[str]:
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
     """Format a table with a header, all columns flush right."""
-    return _with_title(layout.table_lines(columns, rows))
+    return _with_title(table_lines(columns, rows))
 
 
 def _with_title(lines: list[str]) -> list[str]:
