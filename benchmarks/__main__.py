@@ -8,6 +8,7 @@ from benchmarks import (
     cliffs,
     contest,
     efforts,
+    estimator,
     events,
     first_answer,
     lumping,
@@ -33,6 +34,7 @@ BENCHMARKS = {
 # These print tables or write files of their own.
 WITH_OPTIONS = {
     "efforts": lambda arguments: efforts.run(),
+    "estimator": lambda arguments: estimator.run(),
     "first-answer": lambda arguments: first_answer.run(),
     "cliffs": lambda arguments: cliffs.run(cliff_settings(arguments)),
     "peers": lambda arguments: contest.run(settings(arguments)),

@@ -26,6 +26,7 @@ _HOME = {
     "KlumpError": "klump.errors",
     "LagScan": "klump.dynamics",
     "LongTimeChain": "klump.dynamics",
+    "MarkovAggregation": "klump.estimator",
     "MarkovChain": "klump.chain",
     "MonteCarlo": "klump.guarantees",
     "Reachability": "klump.guarantees",
@@ -84,6 +85,7 @@ if TYPE_CHECKING:
     from klump.dynamics import LagScan as LagScan
     from klump.dynamics import LongTimeChain as LongTimeChain
     from klump.errors import KlumpError as KlumpError
+    from klump.estimator import MarkovAggregation as MarkovAggregation
     from klump.files import read_chain as read_chain
     from klump.files import write_chain as write_chain
     from klump.files import write_mapped as write_mapped

@@ -43,6 +43,9 @@ def test_fixed_groups_by_name_hold_exactly_the_states_of_their_name():
     assert answer.labels[0] == answer.labels[11]
     assert len({answer.labels[i] for i in (0, 5, 6)}) == 3
     assert answer.labels[6] == 0
+    assert answer.names[answer.labels[0]] == "left"
+    assert answer.names[answer.labels[5]] == "right"
+    assert answer.quotient.states == answer.names
 
 
 def test_some_labels_are_respected():

@@ -28,9 +28,10 @@ def soft():
 def test_frames_have_a_row_per_state(hard, soft):
     pytest.importorskip("pandas")
     frame = hard.to_frame()
-    assert list(frame.columns) == ["state", "group", "mass", "membership"]
+    assert list(frame.columns) == ["state", "group", "mass", "membership", "name"]
     assert frame["state"].tolist() == ["a", "b", 3]
     assert frame["group"].tolist() == [0, 0, 1]
+    assert frame["name"].tolist() == ["a b", "a b", "3"]
     np.testing.assert_allclose(frame["mass"], hard.original.stationary_distribution)
     assert frame.groupby("group")["mass"].sum().to_numpy() == pytest.approx(hard.masses)
     assert frame["membership"].tolist() == [1.0, 1.0, 1.0]

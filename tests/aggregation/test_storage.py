@@ -44,6 +44,7 @@ FACTS = {
     "lag": 3,
     "microstates": 2,
     "made_with": (("klump", "0.1.0"), ("numpy", "2.0")),
+    "group_names": None,
 }
 
 

@@ -38,6 +38,7 @@ def describe(agg: Aggregation) -> dict[str, Any]:
         "labels": agg.labels,
         "mapping": agg.mapping if agg.map.labels is None else None,
         "groups": [[name(state) for state in group] for group in agg.groups],
+        "names": list(agg.names),
         "costs": agg.costs.to_dict(agg.beta, agg.gamma) if stationary else None,
         "cost": agg.cost if stationary else None,
         "transition_matrix": _matrix(agg.chain),
@@ -81,6 +82,7 @@ def to_frame(agg: Aggregation) -> Any:
             "group": np.asarray(labels),
             "mass": np.array(mass),
             "membership": _memberships(agg),
+            "name": pandas.Series([agg.names[label] for label in labels.tolist()], dtype=object),
         }
     )
 
@@ -95,7 +97,7 @@ def to_networkx(agg: Aggregation) -> Any:
     )
     masses = agg.masses.tolist() if agg.original.is_irreducible else [None] * agg.n_states
     for group, (mass, members) in enumerate(zip(masses, agg.groups, strict=True)):
-        graph.add_node(group, mass=mass, members=list(members), n_members=len(members))
+        graph.add_node(group, name=agg.names[group], mass=mass, members=list(members), n_members=len(members))
     entries = sparse.coo_array(agg.chain.transition_matrix)
     graph.add_weighted_edges_from(
         zip(entries.row.tolist(), entries.col.tolist(), entries.data.tolist(), strict=True)
@@ -116,7 +118,8 @@ def to_anndata(agg: Aggregation, adata: Any, key: str = "klump") -> None:
     place = _places_of_cells(agg, adata)
     known = place >= 0
     labels = np.where(known, agg.labels[place], -1)
-    categories = [str(group) for group in range(agg.n_states)]
+    # Default names would be the names of some cells.
+    categories = list(agg.group_names or map(str, range(agg.n_states)))
     adata.obs[key] = pandas.Categorical.from_codes(labels, categories)
     memberships = np.array(agg.mapping[place])
     memberships[~known] = np.nan
@@ -124,6 +127,7 @@ def to_anndata(agg: Aggregation, adata: Any, key: str = "klump") -> None:
     stationary = agg.original.is_irreducible
     adata.uns[key] = {
         "n_groups": agg.n_states,
+        "names": list(agg.names),
         "beta": agg.beta,
         "gamma": agg.gamma,
         "method": agg.method,

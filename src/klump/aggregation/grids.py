@@ -365,6 +365,7 @@ def _cell_to_dict(answer: Aggregation) -> dict[str, Any]:
         **answer.costs.to_dict(answer.beta, answer.gamma),
         "epsilon": _epsilon(answer),
         "labels": answer.labels.tolist(),
+        "names": list(answer.names),
         "mapping": answer.mapping.tolist() if answer.map.labels is None else None,
         "notes": list(answer.notes),
         "interrupted": answer.interrupted,

@@ -262,7 +262,7 @@ def build_answer(
 ) -> Aggregation:
     """Build the answer from the map that a method found: groups in order of decreasing mass, without empty ones.
 
-    Groups with a fixed number have that.
+    Groups with a fixed number, or a fixed name, have that.
     """
     mapping = _found_mapping(task, found)
     numbers = rank_by_mass(task.chain, mapping)
@@ -273,7 +273,11 @@ def build_answer(
         labels = numbers[mapping.labels]
         n_groups = int(labels.max()) + 1
         mapping = from_labels(number_fixed_groups(labels, constraints, n_groups), n_groups)
-    return _build_aggregation(task, found, method, task.beta, mapping, constraints)
+    answer = _build_aggregation(task, found, method, task.beta, mapping, constraints)
+    names: dict[int | str, str] = {
+        int(answer.labels[state]): key for state, key in constraints.fixed if isinstance(key, str)
+    }
+    return answer.with_names(names) if names else answer
 
 
 def beta_path(

@@ -108,7 +108,9 @@ def quote_all(names: list[str]) -> str:
 
 
 def _group_names(answer: Aggregation, groups: NDArray[np.intp]) -> tuple[Hashable, ...] | None:
-    """Names of the states of the quotient: numbers of the groups; None if these are 0 .. k-1."""
+    """Names of the states of the quotient: given names, or else numbers of the groups; None if these are 0 .. k-1."""
+    if answer.group_names is not None:
+        return tuple(answer.group_names[y] for y in groups.tolist())
     return None if len(groups) == answer.n_states else tuple(groups.tolist())
 
 

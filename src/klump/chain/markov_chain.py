@@ -198,14 +198,7 @@ class MarkovChain(ChainDynamics):
         except InvalidArgumentError as error:
             error.value = steps
             raise
-        chain = MarkovChain._from_parts(
-            matrix,
-            mu,
-            self.__dict__["_names"],
-            self.original_index,
-            (*self.applied, Change(f"every {steps} steps taken as one", "power")),
-            self._attributes.with_restart(None).with_rate(None),
-        )
+        chain = self._with_power(matrix, steps)
         if not chain.is_irreducible:
             raise InvalidArgumentError(
                 f"gives a power with {chain.classes.n_classes} communicating classes, because the chain is periodic or "
@@ -215,6 +208,17 @@ class MarkovChain(ChainDynamics):
                 remedy="take another number of steps",
             )
         return chain
+
+    def _with_power(self, matrix: Matrix, steps: int) -> MarkovChain:
+        """Chain of a power of the transition matrix; no checks."""
+        return MarkovChain._from_parts(
+            matrix,
+            self.stationary_distribution,
+            self.__dict__["_names"],
+            self.original_index,
+            (*self.applied, Change(f"every {steps} steps taken as one", "power")),
+            self._attributes.with_restart(None).with_rate(None),
+        )
 
     # Sources: documented in klump.sources
 

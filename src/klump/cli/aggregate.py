@@ -81,6 +81,23 @@ def _check_effort(effort: str, method: str) -> None:
         )
 
 
+def _parse_names(ctx: click.Context, param: click.Parameter, value: str | None) -> list[str] | None:
+    if value is None:
+        return None
+    names = [name.strip() for name in value.split(",")]
+    if "" in names or len(set(names)) < len(names):
+        raise click.BadParameter(f"{value!r} is not a list of different names like vowels,consonants")
+    return names
+
+
+def _check_names(names: list[str] | None, n_states: int | None) -> None:
+    # Before the search; a number of groups that the method finds is compared after it.
+    if names is not None and n_states is not None and len(names) != n_states:
+        raise click.UsageError(
+            f"--names has {len(names)} names for -k {n_states} groups; pass {n_states} names"
+        )
+
+
 @contextmanager
 def _set_files(paths: dict[str, str | None]) -> Iterator[None]:
     """Set the file of errors about arguments that are read from one.
@@ -124,9 +141,15 @@ def _set_files(paths: dict[str, str | None]) -> Iterator[None]:
 @time_limit_option
 @constraint_options
 @reaching.reach_options
+@click.option(
+    "--names",
+    metavar="A,B,...",
+    callback=_parse_names,
+    help="Names of the groups, in the order of the groups.  [default: their heaviest members]",
+)
 @click.option("--full", is_flag=True, help="List all members of every group.")
 @output_option(
-    "Save to OUT: .npz (complete), .csv (state,group), .parquet (state, group, mass, membership), .json (as --json), "
+    "Save to OUT: .npz (complete), .csv (state,group), .parquet (a row per state), .json (as --json), "
     "or the quotient, with a state map in OUT.map.csv: .tra, .storm.tra, .drn, .umb, .graphml; {} is the name of each "
     "FILE.",
     (".npz", ".csv", ".json", quotients.TABLE, *quotients.QUOTIENTS),
@@ -141,6 +164,7 @@ def command(
     cannot_link: str | None,
     reach: tuple[str, ...],
     within: int | None,
+    names: list[str] | None,
     full: bool,
     output: str | None,
     checkpoint: str | None,
@@ -155,6 +179,7 @@ def command(
     """
     search["tolerance"] = _check_options(**search)
     reaching.check_reach(reach, within, search["method"])
+    _check_names(names, search["n_states"])
     check_patterns(sources, **{"-o": output, "--checkpoint": checkpoint})
     files = {
         "initial": initial_labels,
@@ -174,9 +199,8 @@ def command(
         journal = expand(checkpoint, source)
         check_checkpoint(journal, resume=resume)
         quotients.check_output(expand(output, source), source.path)
-        return _answer(
-            source, files, search, reaching.Reach(reach, within), journal, resume=resume, quiet=quiet
-        )
+        wanted = reaching.Reach(reach, within)
+        return _answer(source, files, search, wanted, names, journal, resume=resume, quiet=quiet)
 
     def run(source: ChainInput) -> Answer:
         found = answer(source)
@@ -244,6 +268,7 @@ def _answer(
     files: dict[str, str | None],
     search: dict[str, Any],
     reach: reaching.Reach,
+    names: list[str] | None,
     checkpoint: str | None,
     *,
     resume: bool,
@@ -276,6 +301,8 @@ def _answer(
             resume=resume,
             **options,
         )
+        if names is not None:
+            agg = agg.with_names(names)
         reached = reaching.bound(agg, reach.labels, reach.steps)
         document = records.document(
             "aggregation",
@@ -338,6 +365,6 @@ def _lines(
         tables.costs(agg.costs, [agg.beta], width, agg.gamma) if agg.original.is_irreducible else [],
         tables.certificate(agg, width),
         reached,
-        tables.matrix(agg.chain, width),
+        tables.matrix(agg.chain, width, agg.group_names or ()),
         tables.notes(agg.notes, width),
     )

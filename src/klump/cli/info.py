@@ -165,8 +165,7 @@ def _class_rows(chain: MarkovChain, width: int) -> list[tuple[str, str]]:
 
 
 def _format_members(chain: MarkovChain, members: Any, width: int) -> str:
-    from klump.chain.wording import format_count
-    from klump.cli.tables import list_states
+    from klump.chain.wording import format_count, list_states
 
     start = f"{format_count(len(members), 'state')}: "
     return start + list_states([chain.states[i] for i in members.tolist()], width - len(start))

@@ -127,25 +127,13 @@ def _label_rows(path: AggregationPath) -> Iterator[Sequence[Any]]:
 
 
 def _lines(source: ChainInput, path: AggregationPath, seed: int) -> list[str]:
-    from klump.chain.wording import format_count, format_number, format_percent
+    from klump.aggregation import layout
+    from klump.chain.wording import format_count
     from klump.cli import tables
 
     first, sizes = path[0], {agg.n_states for agg in path}
     n_groups = f"{min(sizes)} to " * (len(sizes) > 1) + format_count(max(sizes), "group")
-    rows = [
-        (
-            f"{agg.beta:g}",
-            *([str(agg.n_states)] if len(sizes) > 1 else []),
-            format_number(agg.cost),
-            format_number(agg.costs.lumpability),
-            format_number(agg.costs.predictability),
-            format_percent(agg.costs.kept),
-            format_number(agg.bisimulation.epsilon),
-        )
-        for agg in path
-    ]
-    groups = ["groups"] if len(sizes) > 1 else []
-    columns = ("beta", *groups, "cost", "lumpability", "predictability", "kept", "epsilon")
+    columns, rows = layout.path_table(path)
     # One note for all betas: one run found them, and an interruption ends it as a whole.
     interrupted = {note: None for agg in path for note in agg.notes if note.kind == "interrupted"}
     return tables.blocks(
