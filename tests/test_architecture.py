@@ -24,6 +24,7 @@ ROOMS = [
     "aggregation",
     "distributed",
     "resampling",
+    "selection",
     "clustering",
     "comparison",
     "plots",
