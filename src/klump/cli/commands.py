@@ -13,7 +13,18 @@ from klump import signals
 from klump.errors import UNSET, KlumpError, MissingPackageError, Symbol, spell_in_python
 
 # Commands in the order of the help text; each is a module with a function `command`.
-COMMANDS = ("info", "aggregate", "path", "grid", "score", "compare", "convert", "reproduce", "warm-up")
+COMMANDS = (
+    "info",
+    "aggregate",
+    "path",
+    "grid",
+    "select",
+    "score",
+    "compare",
+    "convert",
+    "reproduce",
+    "warm-up",
+)
 
 # Exit status after a KeyboardInterrupt that no signal handler of klump has seen: 128 + SIGINT, as shells report it.
 _KEYBOARD_INTERRUPT = 130

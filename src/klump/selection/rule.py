@@ -91,8 +91,8 @@ def explain_gradual(steps: Sequence[Step], numbers: Sequence[int]) -> str:
     best = max(measured, key=lambda step: step.bend)
     return (
         f"no clear answer: the cost falls gradually. The most outstanding step, to {best.n_states} groups at beta "
-        f"{best.beta:g}, gains {format_times(max(best.bend, 0.0))} as much as the largest later one; {MIN_BEND:g} times "
-        "are needed"
+        f"{best.beta:g}, gains {format_times(max(best.bend, 0.0))} as much as the largest later one, less than "
+        f"{MIN_BEND:g} times"
     )
 
 

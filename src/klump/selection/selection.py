@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -93,9 +94,9 @@ class Selection:
             "interrupted_after": self.interrupted_after,
         }
 
-    def lines(self, width: int = _WIDTH) -> list[str]:
-        """Reason and notes, wrapped to a width."""
-        texts = [self.reason, *(f"note: {note}" for note in self.notes)]
+    def lines(self, width: int = _WIDTH, without: Collection[str] = ()) -> list[str]:
+        """Reason and notes, except those in ``without``, wrapped to a width."""
+        texts = [self.reason, *(f"note: {note}" for note in self.notes if note not in without)]
         if self.interrupted:
             texts.append(f"{format_interruption(self)}: this is what was found so far")
         return [line for text in texts for line in textwrap.wrap(text, width, break_on_hyphens=False)]
