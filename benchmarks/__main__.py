@@ -14,6 +14,7 @@ from benchmarks import (
     many_machines,
     merging,
     renumbering,
+    selection,
     settling,
     sweeps,
 )
@@ -29,6 +30,7 @@ BENCHMARKS = {
     "many-machines": many_machines.run,
     "events": events.run,
     "renumbering": renumbering.run,
+    "selection": selection.run,
 }
 # These print tables or write files of their own.
 WITH_OPTIONS = {

@@ -44,6 +44,9 @@ CALLS = {
     "klump.resampling.question.bootstrap": lambda **seed: (
         klump.bootstrap(COUNTS, 4, n_samples=3, **FEW, **seed).posterior.costs
     ),
+    "klump.selection.question.select": lambda **seed: [
+        row.restart_agreement for row in klump.select(CHAIN, [4, 5], [0.5], **FEW, **seed).table
+    ],
     "klump.distributed.refinement.refine": lambda **seed: (
         klump.distributed.refine(CHAIN, RANDOM_LABELS, **seed).trace
     ),

@@ -12,10 +12,12 @@ from klump.aggregation.agreement import adjusted_rand_index
 from klump.chain.wording import format_count, format_number
 from klump.selection.evidence import Evidence
 from klump.selection.rule import (
+    CLEAR_BEND,
     Candidate,
     ChanceTest,
     explain_chance,
     explain_choice,
+    explain_finer,
     explain_gradual,
     explain_objection,
     find_candidates,
@@ -40,11 +42,11 @@ class Judgement(NamedTuple):
 def judge(evidence: Evidence, steps: list[Step], rows: dict[Cell, SelectionRow]) -> Judgement:
     """Apply the rule to complete evidence; runs the chance tests."""
     candidates = find_candidates(steps, rows, evidence.chain.n_states)
-    accepted: list[tuple[Candidate, ChanceTest]] = []
+    accepted: list[tuple[Candidate, ChanceTest, ChanceTest | None]] = []
     refusals: list[str] = []
     n_tests = 0
     for candidate in candidates:
-        if any(other.step.n_states == candidate.step.n_states for other, _ in accepted):
+        if any(other.step.n_states == candidate.step.n_states for other, _, _ in accepted):
             continue
         objection = candidate.objection()
         if objection is not None:
@@ -52,24 +54,29 @@ def judge(evidence: Evidence, steps: list[Step], rows: dict[Cell, SelectionRow])
         elif n_tests < _MAX_TESTS:
             n_tests += 1
             test = evidence.test_step(candidate.step)
-            if test.passed:
-                accepted.append((candidate, test))
-            else:
+            if not test.passed:
                 refusals.append(explain_chance(candidate, test))
-    notes = tuple(_notes(evidence, rows, candidates, [candidate for candidate, _ in accepted]))
+                continue
+            next_test = _test_next(evidence, steps, candidate.step)
+            if candidate.step.bend < CLEAR_BEND and (next_test is None or next_test.passed):
+                refusals.append(explain_finer(candidate, next_test))
+            else:
+                accepted.append((candidate, test, next_test))
+    notes = tuple(_notes(evidence, rows, candidates, [candidate for candidate, _, _ in accepted]))
     if not accepted:
         reason = refusals[0] if refusals else explain_gradual(steps, evidence.plan.numbers)
         return Judgement(None, reason, notes)
-    chosen, test = accepted[0]
-    following = _next_step(steps, chosen.step)
-    next_test = None if following is None else evidence.test_step(following)
+    chosen, test, next_test = accepted[0]
     answer = evidence.answers[chosen.step.n_states, chosen.step.beta]
     return Judgement(answer, explain_choice(chosen, test, next_test), notes)
 
 
-def _next_step(steps: list[Step], step: Step) -> Step | None:
-    later = (other for other in steps if other.beta == step.beta and other.previous == step.n_states)
-    return next(later, None)
+def _test_next(evidence: Evidence, steps: list[Step], step: Step) -> ChanceTest | None:
+    """Test the step after a step; None if there is none."""
+    for other in steps:
+        if other.beta == step.beta and other.previous == step.n_states:
+            return evidence.test_step(other)
+    return None
 
 
 def _notes(

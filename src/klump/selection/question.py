@@ -66,11 +66,12 @@ def select(
 ) -> Selection:
     """Recommend a number of groups and a beta for a chain, or say that there is no clear answer.
 
-    Every number of groups is searched at every beta. A number is recommended if the cost curve bends there (the step to
-    it gains at least 3 times as much as every later one), its groups keep at least 5 % of the mutual information,
-    searches with other seeds and of resampled counts find the same groups, and the step gains more than on shuffled
-    chains, which have the groups before the step and no other structure. If several numbers do, the one with the
-    largest bend is recommended, and a note names the others.
+    Every number of groups is searched at every beta. A number is recommended if the cost curve bends there, its groups
+    keep at least 5 % of the mutual information, searches with other seeds and of resampled counts find the same groups,
+    and the step to them gains more than on shuffled chains, which have the groups before the step and no other
+    structure. The curve bends if the step gains at least 3 times as much as every later one, or twice as much if the
+    next step gains no more than on shuffled chains. If several numbers do, the one with the largest bend is
+    recommended, and a note names the others.
 
     Parameters
     ----------
@@ -198,6 +199,8 @@ def _as_counted_chain(given: Any, seed: int) -> tuple[MarkovChain, Draws | Given
     if not (whole >= 1).all() or (np.abs(data - whole) > _COUNT_TOLERANCE * whole).any():
         return chain, None  # weights, not counts
     counts = sparse.csr_array((whole, matrix.indices, matrix.indptr), shape=matrix.shape)
+    if (counts != counts.T).nnz == 0:
+        return chain, None  # weights of an undirected graph
     return chain, Draws(counts, chain.is_sparse, seed)
 
 

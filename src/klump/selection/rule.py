@@ -2,10 +2,11 @@
 
 A number of groups stands out at a beta if
 
-1. the step to it gains at least 3 times as much as every later step (the cost curve bends there),
+1. the step to it gains at least 3 times as much as every later step (the cost curve bends there), or at least twice as
+   much if the next step gains no more than on shuffled chains, in which only the groups before that step are left,
 2. its groups keep at least 5 % of the mutual information (they are not trivial),
 3. searches with other seeds, and searches of resampled chains if counts are known, find the same groups,
-4. the step gains more than on any of the shuffled chains, in which only the groups before the step are left.
+4. the step gains more than on any of the chains that are shuffled in the same way.
 
 The pair of a number and a beta with the largest bend is recommended; if no pair stands out, there is no clear answer.
 The limits are calibrated on random chains with and without groups; see docs/choosing.md.
@@ -22,8 +23,11 @@ from klump.chain.wording import format_count, format_number, format_percent
 from klump.selection.steps import Step
 from klump.selection.table import SelectionRow
 
-# Least bend: random chains without groups and regular graphs reach 2.9, planted groups are mostly above 5.
-MIN_BEND = 3.0
+# Least bend. Random chains without groups reach 2.0, mostly at 2 groups; walks on rings and paths 1.7.
+MIN_BEND = 2.0
+# Bend from which on finer groups may be more than chance. Walks on grids and on random points reach 2.9; planted groups
+# are mostly above 5.
+CLEAR_BEND = 3.0
 # Least kept share; below it klump calls an aggregation nearly trivial.
 _MIN_KEPT = 0.05
 # Least mean adjusted Rand index of restarts and resamples.
@@ -93,6 +97,22 @@ def explain_gradual(steps: Sequence[Step], numbers: Sequence[int]) -> str:
         f"no clear answer: the cost falls gradually. The most outstanding step, to {best.n_states} groups at beta "
         f"{best.beta:g}, gains {format_times(max(best.bend, 0.0))} as much as the largest later one, less than "
         f"{MIN_BEND:g} times"
+    )
+
+
+def explain_finer(candidate: Candidate, next_test: ChanceTest | None) -> str:
+    """Reason if the bend is small, and the next step is more than chance."""
+    step = candidate.step
+    text = (
+        f"no clear answer: the step to {step.n_states} groups at beta {step.beta:g} gains {format_times(step.bend)} as "
+        f"much as the largest later one, less than {CLEAR_BEND:g} times"
+    )
+    if next_test is None:
+        return text
+    return text + (
+        f", and the next step is more than chance, too: it lowers the cost by {format_number(next_test.gain)} bits, "
+        f"and by up to {format_number(max(next_test.shuffled))} bits on "
+        f"{format_count(len(next_test.shuffled), 'shuffled chain')}"
     )
 
 
