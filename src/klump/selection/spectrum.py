@@ -12,8 +12,14 @@ from klump.chain import MarkovChain
 
 # States up to which all eigenvalues are computed, in about a second; beyond, ARPACK finds the largest.
 _MAX_DENSE = 1000
-# Iterations of ARPACK at most, so that slowly converging spectra do not take longer than the searches.
-_MAX_ITERATIONS = 1000
+# Eigenvalues that ARPACK finds beyond those asked for: it may miss the last ones, whose moduli are close to others.
+_N_MORE = 6
+# Lanczos vectors per eigenvalue.
+_VECTORS_PER_VALUE = 3
+# Restarts of ARPACK at most, so that slowly converging spectra do not take longer than the searches.
+_MAX_ITERATIONS = 300
+# Relative accuracy of ARPACK's eigenvalues.
+_TOLERANCE = 1e-6
 # Spawn key of ARPACK's first vector, different from those of the searches with the same seed.
 _VECTOR_KEY = 211
 
@@ -21,8 +27,8 @@ _VECTOR_KEY = 211
 def eigenvalue_moduli(chain: MarkovChain, number: int, seed: int = 0) -> NDArray[np.float64]:
     """Moduli of the ``number`` eigenvalues of P that are largest in modulus, in decreasing order.
 
-    NaN for those that do not converge, and for those beyond the number of states. They are rounded to 12 decimals:
-    the eigenvalues of equal modulus of a periodic chain differ by rounding.
+    NaN if they do not converge, and for those beyond the number of states. They are rounded to 12 decimals: the
+    eigenvalues of equal modulus of a periodic chain differ by rounding.
 
     Examples
     --------
@@ -51,9 +57,11 @@ def _arpack(chain: MarkovChain, number: int, seed: int) -> NDArray[Any]:
     try:
         values = eigs(
             matrix if sparse.issparse(matrix) else np.asarray(matrix),
-            k=number,
+            k=number + _N_MORE,
+            ncv=min(chain.n_states, _VECTORS_PER_VALUE * (number + _N_MORE)),
             v0=first,
             maxiter=_MAX_ITERATIONS,
+            tol=_TOLERANCE,
             return_eigenvectors=False,
         )
     except ArpackNoConvergence:
