@@ -103,3 +103,22 @@ def test_same_generator_same_chain(question):
     chain, labels = question
     one, other = (shuffle(chain, labels, np.random.default_rng(5)) for _ in range(2))
     assert abs(lists(one) - lists(other)).max() == 0
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_small_chains_with_zeros(seed):
+    """Permuted zeros may leave a state without successors; a little of the chain mends that."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(3, 7))
+    P = rng.random((n, n)) * (rng.random((n, n)) < 0.4) + np.roll(np.eye(n), 1, axis=1)
+    chain = klump.MarkovChain(P, normalize=True)
+    for number in range(20):
+        assert shuffle(chain, np.arange(n) % 2, np.random.default_rng(number)).is_irreducible
+
+
+def test_vanishing_masses():
+    n = 200  # masses fall to 1e-190
+    up, down = 0.1 * np.eye(n, k=1), 0.9 * np.eye(n, k=-1)
+    up[0, 0], down[-1, -1] = 0.9, 0.1
+    found = shuffle(klump.MarkovChain(up + down), np.arange(n) // 100, np.random.default_rng(0))
+    assert np.isfinite(found.transition_matrix).all()

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from klump.chain import MarkovChain
+from klump.chain.validation import row_sums
 from klump.search.method import Labels
 
 Array = NDArray[np.float64]
@@ -27,6 +28,8 @@ _MAX_SPARSE_DENSITY = 0.3
 _REPAIR_ROUNDS = 10
 # Weight of the chain itself in a shuffled chain that is not irreducible, which makes it so.
 _MIXED_IN = 0.01
+# Smallest mass that is divided by.
+_MIN_MASS = 1e-150
 
 
 def shuffle(chain: MarkovChain, labels: Labels, rng: np.random.Generator) -> MarkovChain:
@@ -40,29 +43,31 @@ def shuffle(chain: MarkovChain, labels: Labels, rng: np.random.Generator) -> Mar
     >>> np.round(shuffled.transition_matrix.sum(axis=1), 12).tolist()
     [1.0, 1.0, 1.0, 1.0]
     """
-    n, symmetric = chain.n_states, chain.is_reversible
+    n, matrix, symmetric = chain.n_states, chain.transition_matrix, chain.is_reversible
+    mu = np.maximum(chain.stationary_distribution, _MIN_MASS)
     if chain.n_transitions > _MAX_SPARSE_DENSITY * n * n:
-        joint: Any = _shuffle_entries(_dense(chain.joint), labels, rng, symmetric=symmetric)
-        joint = sparse.csr_array(joint) if chain.is_sparse else joint
+        weights: Any = _shuffle_entries(_dense(matrix), mu, labels, rng, symmetric=symmetric)
+        weights = sparse.csr_array(weights) if chain.is_sparse else weights
     else:
-        joint = _shuffle_ends(sparse.coo_array(chain.joint), labels, rng, symmetric=symmetric)
-        joint = joint if chain.is_sparse else joint.toarray()
-    shuffled = MarkovChain(joint, normalize=True, restart=None)
-    if shuffled.is_irreducible:
-        return shuffled
-    mixed = (1.0 - _MIXED_IN) * shuffled.transition_matrix + _MIXED_IN * chain.transition_matrix
-    return MarkovChain(mixed, normalize=True)
+        weights = _shuffle_ends(sparse.coo_array(matrix), mu, labels, rng, symmetric=symmetric)
+        weights = weights if chain.is_sparse else weights.toarray()
+    sums = row_sums(weights)
+    if sums.min() > 0.0:
+        shuffled = MarkovChain(weights, normalize=True)
+        if shuffled.is_irreducible:
+            return shuffled
+    return MarkovChain((1.0 - _MIXED_IN) * weights + _MIXED_IN * sums.mean() * matrix, normalize=True)
 
 
 def _dense(matrix: Any) -> Array:
     return np.asarray(matrix.toarray() if sparse.issparse(matrix) else matrix)
 
 
-def _shuffle_entries(joint: Array, labels: Labels, rng: np.random.Generator, *, symmetric: bool) -> Array:
-    """Permute J[i, j] / (mu[i] mu[j]) within each block."""
-    mu = joint.sum(axis=1)
-    scale = np.outer(mu, mu)
-    ratio = joint / scale
+def _shuffle_entries(
+    matrix: Array, mu: Array, labels: Labels, rng: np.random.Generator, *, symmetric: bool
+) -> Array:
+    """Permute J[i, j] / (mu[i] mu[j]) = P[i, j] / mu[j] within each block; rows are to be normalised."""
+    ratio = matrix / mu
     members = [np.flatnonzero(labels == group) for group in range(int(labels.max()) + 1)]
     for g, rows in enumerate(members):
         for h, columns in enumerate(members):
@@ -74,7 +79,7 @@ def _shuffle_entries(joint: Array, labels: Labels, rng: np.random.Generator, *, 
             elif g < h:
                 ratio[block] = rng.permutation(ratio[block].ravel()).reshape(len(rows), len(columns))
                 ratio[np.ix_(columns, rows)] = ratio[block].T
-    return np.asarray(ratio * scale)
+    return np.asarray(ratio * mu)
 
 
 def _permute_symmetric(block: Array, rng: np.random.Generator) -> Array:
@@ -88,18 +93,19 @@ def _permute_symmetric(block: Array, rng: np.random.Generator) -> Array:
 
 
 def _shuffle_ends(
-    joint: sparse.coo_array, labels: Labels, rng: np.random.Generator, *, symmetric: bool
+    matrix: sparse.coo_array, mu: Array, labels: Labels, rng: np.random.Generator, *, symmetric: bool
 ) -> sparse.csr_array:
     """Permute the sources of transitions from the same group, and the targets of transitions to the same group.
 
     The mass of a transition, relative to the mean masses of transitions out of its source and into its target, moves
-    with it.
+    with it; rows are to be normalised.
     """
-    rows, columns = (index.astype(np.int64) for index in joint.coords)
-    n = joint.shape[0]
-    out_mean = np.bincount(rows, joint.data, n) / np.maximum(np.bincount(rows, minlength=n), 1)
-    in_mean = np.bincount(columns, joint.data, n) / np.maximum(np.bincount(columns, minlength=n), 1)
-    ratio = joint.data / (out_mean[rows] * in_mean[columns])
+    rows, columns = (index.astype(np.int64) for index in matrix.coords)
+    n = matrix.shape[0]
+    out_degree, in_degree = np.bincount(rows, minlength=n), np.bincount(columns, minlength=n)
+    in_mean = mu / np.maximum(in_degree, 1)
+    # J[i, j] / (out_mean[i] in_mean[j]) with out_mean[i] = mu[i] / out_degree[i]
+    ratio = matrix.data * out_degree[rows] / in_mean[columns]
     if symmetric:
         # Each pair of opposite transitions is one edge; self-transitions stay as they are.
         upper = rows < columns
@@ -110,8 +116,8 @@ def _shuffle_ends(
         ratio = np.concatenate([ratio[upper], ratio[upper], ratio[loops]])
     else:
         sources, targets = _permute_ends(rows, columns, labels, rng, symmetric=False)
-    mass = ratio * out_mean[sources] * in_mean[targets]
-    shuffled = sparse.csr_array(sparse.coo_array((mass, (sources, targets)), shape=joint.shape))
+    weights = ratio * in_mean[targets]
+    shuffled = sparse.csr_array(sparse.coo_array((weights, (sources, targets)), shape=matrix.shape))
     shuffled.sum_duplicates()
     return shuffled
 
