@@ -120,7 +120,7 @@ def test_results_with_a_random_state_have_a_seed():
     kinds = [getattr(klump, name) for name in klump.__all__]
     kinds = [kind for kind in kinds if is_dataclass(kind)]
     with_state = {kind for kind in kinds if "random_state" in {field.name for field in fields(kind)}}
-    assert with_state == {klump.Aggregation, klump.Comparison, klump.Posterior}
+    assert with_state == {klump.Aggregation, klump.Comparison, klump.Posterior, klump.Selection}
     results = [
         klump.aggregate(CHAIN, 2, seed=3, **FEW),
         klump.compare(CHAIN, 2, methods=["sequential"], outside=False, n_init=1, seed=3),
