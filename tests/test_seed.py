@@ -125,6 +125,7 @@ def test_results_with_a_random_state_have_a_seed():
         klump.aggregate(CHAIN, 2, seed=3, **FEW),
         klump.compare(CHAIN, 2, methods=["sequential"], outside=False, n_init=1, seed=3),
         klump.posterior(COUNTS, PLANTED, n_samples=2, seed=3),
+        klump.select(CHAIN, [2], [0.5], seed=3, **FEW),
     ]
     for result in results:
         assert result.seed == result.random_state == 3

@@ -32,8 +32,8 @@ class Selection:
     >>> choice = klump.select(chain, n_states=range(2, 6), betas=[0.5])
     >>> choice.n_states, choice.beta
     (3, 0.5)
-    >>> choice.aggregation.groups[2] == tuple(range(8)), len(choice.table)
-    (True, 4)
+    >>> sorted(len(group) for group in choice.aggregation.groups), len(choice.table)
+    ([8, 10, 12], 4)
     """
 
     original: MarkovChain
