@@ -105,3 +105,12 @@ def test_errors(klump_cli, chain_file, tmp_path, arguments, status, message):
     result = klump_cli(f"select chain.csv --normalize {arguments}", status)
     assert message in result.stderr
     assert result.stdout == ""
+
+
+def test_resamples_need_counts(klump_cli, chain_file, chain):
+    klump.write_chain(klump.MarkovChain(chain.transition_matrix), "chain.npz")
+    result = klump_cli("select chain.npz -k 2 --resamples 3", 1)
+    assert result.stderr == (
+        "klump: error: chain.npz: --resamples 3 needs the numbers of observed transitions, which this chain does not "
+        "have; leave it out, or pass a chain that is estimated from counts\n"
+    )

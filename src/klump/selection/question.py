@@ -238,6 +238,6 @@ def _check_resamples(n_resamples: Any, draws: Draws | GivenChains | None) -> int
             "needs the numbers of observed transitions, which this chain does not have",
             argument="n_resamples",
             value=number,
-            remedy="leave it out, or estimate the chain with MarkovChain.from_counts or from_sequences",
+            remedy="leave it out, or pass a chain that is estimated from counts",
         )
     return number
