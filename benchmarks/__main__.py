@@ -15,6 +15,7 @@ from benchmarks import (
     many_machines,
     merging,
     renumbering,
+    selection,
     settling,
     sweeps,
 )
@@ -30,6 +31,7 @@ BENCHMARKS = {
     "many-machines": many_machines.run,
     "events": events.run,
     "renumbering": renumbering.run,
+    "selection": selection.run,
 }
 # These print tables or write files of their own.
 WITH_OPTIONS = {

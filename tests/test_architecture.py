@@ -26,6 +26,7 @@ ROOMS = [
     "aggregation",
     "distributed",
     "resampling",
+    "selection",
     "clustering",
     "estimator",
     "comparison",

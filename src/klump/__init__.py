@@ -33,6 +33,9 @@ _HOME = {
     "Posterior": "klump.resampling",
     "RelaxationCurve": "klump.clustering",
     "Row": "klump.comparison",
+    "Selection": "klump.selection",
+    "SelectionRow": "klump.selection",
+    "SelectionTable": "klump.selection",
     "SequenceCounts": "klump.resampling",
     "Split": "klump.search.deterministic_annealing",
     "aggregate": "klump.aggregation",
@@ -52,6 +55,7 @@ _HOME = {
     "read_chain": "klump.files",
     "relaxation_curve": "klump.clustering",
     "score": "klump.aggregation",
+    "select": "klump.selection",
     "write_chain": "klump.files",
     "write_mapped": "klump.files",
 }
@@ -100,6 +104,10 @@ if TYPE_CHECKING:
     from klump.resampling import bootstrap as bootstrap
     from klump.resampling import posterior as posterior
     from klump.search.deterministic_annealing import Split as Split
+    from klump.selection import Selection as Selection
+    from klump.selection import SelectionRow as SelectionRow
+    from klump.selection import SelectionTable as SelectionTable
+    from klump.selection import select as select
     from klump.sources import datasets as datasets
 
 

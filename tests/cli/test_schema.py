@@ -51,6 +51,11 @@ def schema_of(document):
         ("aggregate chain.npz -k 2 --time-limit 1e-9", "klump/aggregation/1"),
         ("path chain.npz -k 2 --betas 1,0.5,0", "klump/path/1"),
         ("grid chain.npz -k 2..3 --beta 0.5 --beta 1", "klump/grid/1"),
+        ("select chain.npz -k 2..3 --beta 0.5 --beta 1", "klump/selection/1"),
+        (
+            "select chain.csv --normalize -k 2..3 --beta 0.5 --resamples 0 --time-limit 1e-9",
+            "klump/selection/1",
+        ),
         ("score chain.npz labels.json", "klump/score/1"),
         ("score chain.npz labels.json --guarantees --horizon 3 --beta 0 --beta 1", "klump/score/1"),
         ("score chain.npz soft.json", "klump/score/1"),

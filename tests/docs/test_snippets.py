@@ -40,6 +40,7 @@ labels = np.arange(76) % 4
 X = np.random.default_rng(0).normal(size=(90, 2)) + 6 * np.repeat(np.arange(3), 30)[:, None]
 """,
     "methods.md": _SMALL_CHAIN + "answer = klump.aggregate(chain, 4)\nt = 10\n",
+    "choosing.md": _SMALL_CHAIN,
     "compare.md": _SMALL_CHAIN,
     "long_runs.md": _SMALL_CHAIN,
     "scale.md": _SMALL_CHAIN + "klump.write_chain(chain, 'chain.mapped')\n",

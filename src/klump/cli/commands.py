@@ -18,6 +18,7 @@ COMMANDS = (
     "aggregate",
     "path",
     "grid",
+    "select",
     "score",
     "dynamics",
     "compare",
@@ -32,7 +33,14 @@ _KEYBOARD_INTERRUPT = 130
 RESULT_PRINTED = "klump.result_printed"
 
 # Options whose name is not the argument's.
-_OPTIONS = {"n_states": "-k", "random_state": "--seed", "n_jobs": "--jobs"}
+_OPTIONS = {
+    "n_states": "-k",
+    "random_state": "--seed",
+    "n_jobs": "--jobs",
+    "n_resamples": "--resamples",
+    "n_restarts": "--restarts",
+    "n_shuffles": "--shuffles",
+}
 # Arguments that the command line reads from files: no option sets them.
 _FROM_FILES = {"labels", "states", "table"}
 
