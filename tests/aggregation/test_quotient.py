@@ -86,6 +86,24 @@ def test_labels_that_split_groups_are_left_out_with_a_note():
     assert not [note for note in whole.notes if note.kind == "labels"]
 
 
+def test_the_label_of_the_initial_states_goes_with_the_initial_distribution():
+    """Models of Storm have it; it would split the group of the initial state."""
+    chain = MarkovChain(P, labels={"init": [0], "end": [2, 3]}, initial=0, restart=0.1)
+    answer = Aggregation.from_labels(chain, [0, 0, 1, 1, 0])
+    assert list(answer.quotient.labels) == ["end"]
+    assert answer.quotient.initial.tolist() == [1.0, 0.0]
+    assert not [note for note in answer.notes if note.kind == "labels"]
+    with pytest.raises(
+        InvalidArgumentError, match="label='init' is the label of 1 of the 3 states of group 0"
+    ):
+        answer.reachability("init")
+    other = MarkovChain(P, labels={"init": [1]}, initial=0, restart=0.1)
+    assert [note.kind for note in Aggregation.from_labels(other, [0, 0, 1, 1, 0]).notes] == [
+        "applied",
+        "labels",
+    ]
+
+
 def test_a_soft_map():
     chain = MarkovChain(P, labels=LABELS, restart=0.1, initial=1)
     W = np.array([[0.7, 0.3, 0.0], [0.2, 0.8, 0.0], [0.0, 0.0, 1.0], [0.0, 0.0, 1.0], [1.0, 0.0, 0.0]])

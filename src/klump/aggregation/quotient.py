@@ -17,6 +17,7 @@ from klump.chain.restart import require_record
 from klump.chain.restart_record import Restart, undo_blocks
 from klump.chain.rows import total
 from klump.chain.wording import Change
+from klump.files.explicit_labels import INIT
 
 if TYPE_CHECKING:
     from klump.aggregation.aggregation import Aggregation
@@ -77,19 +78,29 @@ def build_quotient(answer: Aggregation) -> MarkovChain:
 
 
 def project_labels(model: Model) -> tuple[dict[str, NDArray[np.intp]], list[str]]:
-    """Per label the states of the quotient that have it, and the labels that only a part of a group has."""
+    """Per label the states of the quotient that have it, and the labels that only a part of a group has.
+
+    The label ``init`` of the initial states, which Storm's models have, is in neither: it goes with the initial
+    distribution.
+    """
     weights = model.mapping.weights
     n_groups = weights.shape[1]
     sizes = np.bincount(weights.indices, minlength=n_groups)
     kept: dict[str, NDArray[np.intp]] = {}
     split = []
     for label, members in model.chain.labels.items():
+        if label == INIT and _are_initial(members, model.chain):
+            continue
         counts = np.bincount(weights[members].indices, minlength=n_groups)
         if ((counts > 0) & (counts < sizes)).any():
             split.append(label)
         else:
             kept[label] = np.flatnonzero(counts)
     return kept, split
+
+
+def _are_initial(members: NDArray[np.intp], chain: MarkovChain) -> bool:
+    return chain.initial is not None and np.array_equal(members, np.flatnonzero(chain.initial))
 
 
 def split_labels(answer: Aggregation) -> list[str]:

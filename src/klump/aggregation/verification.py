@@ -25,6 +25,9 @@ from klump.guarantees.reachability import Reachability, bound_ever, bound_within
 if TYPE_CHECKING:
     from klump.aggregation.aggregation import Aggregation
 
+# Width of the bounds from the initial distribution below which they are not tightened.
+_TIGHT = 1e-9
+
 
 class Verification:
     """The part of an :class:`klump.Aggregation` that is for model checkers."""
@@ -125,7 +128,7 @@ def _reachability(
         rounding = (len(initial) + model.chain.n_states + 4) * UNIT
         least = float(initial @ lower) * (1.0 - rounding)
         most = min(1.0, float(initial @ upper) * (1.0 + rounding))
-        if visits is not None and quotient is not None:
+        if visits is not None and quotient is not None and most - least > _TIGHT:
             found = bound_from_initial(rows, quotient.transition_matrix, target, steps, initial, visits)
             least, most = max(least, found[0]), min(most, found[1])
         mean = float(np.clip(initial @ estimate, least, most))
@@ -154,7 +157,7 @@ def _target(answer: Aggregation, label: Any) -> NDArray[np.bool_]:
     kept, _ = project_labels(model)
     if label not in kept:
         raise InvalidArgumentError(
-            f"is the label of {_example(answer, label)}",
+            _describe_split(answer, label),
             argument="label",
             value=label,
             remedy=("aggregate with ", Setting("respect_labels", True)),
@@ -164,12 +167,15 @@ def _target(answer: Aggregation, label: Any) -> NDArray[np.bool_]:
     return target
 
 
-def _example(answer: Aggregation, label: str) -> str:
-    """First group that a label splits, for a message."""
+def _describe_split(answer: Aggregation, label: str) -> str:
+    """First group of which only a part has the label, for a message."""
     members = answer.labels[answer.original.labels[label]]
     counts, sizes = (np.bincount(part, minlength=answer.n_states) for part in (members, answer.labels))
-    group = int(np.flatnonzero((counts > 0) & (counts < sizes))[0])
-    return f"{counts[group]} of the {sizes[group]} states of group {group}"
+    split = np.flatnonzero((counts > 0) & (counts < sizes))
+    if not split.size:
+        return "marks the initial states, from which the probabilities are computed"
+    group = int(split[0])
+    return f"is the label of {counts[group]} of the {sizes[group]} states of group {group}"
 
 
 def _group_rows(answer: Aggregation, model: Model) -> GroupRows:

@@ -78,13 +78,16 @@ def undo(parts: Parts) -> Parts:
         return parts
     known = [change for change in parts.applied if kind_of(change) == "restarted"]
     n = parts.matrix.shape[0]
-    kept = np.delete(np.arange(n), record.added)
-    blocks = (block for _, block in undo_blocks(parts.matrix, record))
+    # Added states are the last ones, also in a part of the chain.
+    n_kept = n - record.added.size
+    kept = np.arange(n_kept)
+    blocks = (
+        block[: max(0, n_kept - rows.start), :n_kept] for rows, block in undo_blocks(parts.matrix, record)
+    )
     if isinstance(parts.matrix, sparse.csr_array):
-        matrix: Matrix = stack_row_blocks(blocks, parts.matrix)
-        matrix = downcast_indices(sparse.csr_array(matrix[kept][:, kept]) if record.added.size else matrix)
+        matrix: Matrix = downcast_indices(stack_row_blocks(map(sparse.csr_array, blocks), parts.matrix))
     else:
-        matrix = np.concatenate(list(blocks))[np.ix_(kept, kept)]
+        matrix = np.concatenate(list(blocks))
     undone = () if known else (Change("restart undone", "undone"),)
     return Parts(
         matrix=matrix,

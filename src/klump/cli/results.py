@@ -13,7 +13,7 @@ import click
 from klump import signals
 from klump.cli.commands import RESULT_PRINTED, interrupted_status
 from klump.cli.records import format_json
-from klump.errors import FileFormatError
+from klump.errors import KlumpError
 
 # Suffixes of pictures, which need matplotlib.
 PICTURES = (".png", ".svg", ".pdf")
@@ -107,7 +107,7 @@ def deliver(
 
 def save(
     result: Any, document: dict[str, Any], rows: Iterable[Sequence[Any]], output: str
-) -> tuple[FileFormatError | None, list[str]]:
+) -> tuple[KlumpError | None, list[str]]:
     """Save the result; return the error if it cannot be saved, and messages about what was saved."""
     from klump.cli import quotients
     from klump.files import atomic
@@ -127,7 +127,7 @@ def save(
             return None, quotients.write_table(result, output)
         else:
             result.save(output)
-    except FileFormatError as error:
+    except KlumpError as error:
         return error, []
     return None, [f"saved {output}"]
 

@@ -110,8 +110,8 @@ def bound_from_initial(
         return _within(rows, matrix, target, steps, initial, occupation)
     decided = target | ~can_reach(rows, target)
     lower, upper = 0.0, 1.0
-    for factor in _HORIZONS:
-        horizon = min(int(factor / rate), _MAX_HORIZON)
+    horizons = {min(int(factor / rate), _MAX_HORIZON) for factor in _HORIZONS}
+    for horizon in sorted(horizons):
         if horizon < 1 or (steps is not None and horizon > steps):
             continue
         least, most = _within(rows, matrix, target, horizon, initial, occupation)
