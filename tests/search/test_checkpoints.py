@@ -174,6 +174,22 @@ def test_engines(run, engine, tmp_path):
             assert saved(run(checkpoint=file, resume=True, n_jobs=1), tmp_path) == expected
 
 
+@pytest.mark.parametrize("run", [auto, sequential, stochastic, multilevel])
+def test_progress_of_a_resumed_run_reaches_the_end(run, tmp_path):
+    """Also where all of the steps are stored; the cost never increases."""
+    file = tmp_path / "run.ckpt"
+    answer = run(checkpoint=file)
+    for content in [*prefixes(file, at_most=3), file.read_bytes()]:
+        file.write_bytes(content)
+        calls = []
+        run(checkpoint=file, resume=True, progress=lambda *call, calls=calls: calls.append(call))
+        done, total, cost = calls[-1]
+        assert done == total
+        assert cost == pytest.approx(answer.cost, abs=1e-12)
+        costs = [call[2] for call in calls if not math.isnan(call[2])]
+        assert costs == sorted(costs, reverse=True)
+
+
 P = random_chain(20, seed=1).transition_matrix
 ASKED = {"n_states": 3, "beta": 0.5, "method": "sequential", "n_init": 2}
 

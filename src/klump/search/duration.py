@@ -27,7 +27,7 @@ _SPARSE_GROUPS = 20
 _SWEEPS = 30
 _WARM_SWEEPS = 10
 # Sweeps at beta = 1/2 per start or cycle of multilevel search; its starts; cycles per stalled cycle that ends it.
-_CYCLE_SWEEPS = 2.5
+_CYCLE_SWEEPS = 4.0
 _MULTILEVEL_STARTS = 2
 _CYCLES_PER_STALLED = 2
 # Local searches from few large groups and single states.
@@ -45,7 +45,7 @@ _GRADIENT = 2e-9
 _OTHER_SWEEPS = 30
 # Share of the budgets of perturbations and of tabu search that is spent before enough of them agree, by effort.
 _PERTURBATION_SHARE = {"quick": 1.0, "balanced": 1.0, "thorough": 0.4}
-_TABU_SHARE = 0.7
+_TABU_SHARE = 0.85
 # Seconds per logarithm of tabu search.
 _TABU_LOGARITHM = 1e-9
 

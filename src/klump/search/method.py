@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,8 +31,6 @@ from klump.search.objective import Objective
 from klump.search.problem import make_problem
 
 Labels = NDArray[np.int32]
-
-T = TypeVar("T")
 
 # Tolerance, in bits, within which two costs are equal: far above the rounding error of one partition's cost (about
 # 1e-15, depending on the order of summation), far below any difference between partitions that matters.
@@ -100,12 +98,23 @@ class Task:
         """Run a unit of work, or return its result from the checkpoint: see :meth:`klump.checkpoints.Scope.once`."""
         return always if self.journal is None else self.journal.once
 
-    def run_nested(self, name: str, search: Callable[[Task], T]) -> T:
-        """Run a search that has units of its own, as one unit: once it is complete, its own ones are not needed."""
+    def run_nested(self, name: str, search: Search) -> Found:
+        """Run a search that has units of its own, as one unit: once it is complete, its own ones are not needed.
+
+        One that is stored is reported as a single step.
+        """
         if self.journal is None:
             return search(self)
         nested = replace(self, journal=self.journal.scope(name))
-        return self.once(name, lambda: search(nested))
+        is_stored = True
+
+        def run() -> Found:
+            nonlocal is_stored
+            is_stored = False
+            return search(nested)
+
+        found = self.once(name, run)
+        return report_result(self, found) if is_stored else found
 
     def report(self, done: int, total: int, best: float) -> None:
         """Call the progress callback, if there is one; ``best`` is infinite while no result is known.
