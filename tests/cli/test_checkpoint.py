@@ -29,6 +29,7 @@ COMMANDS = {
     "aggregate": "aggregate chain.npz -k 3 --effort quick --n-init 4 --json -o out.npz",
     "path": "path chain.npz -k 3 --n-init 6 --json -o out.npz",
     "grid": "grid chain.npz -k 2..3 --effort quick --n-init 3 --json -o out.json",
+    "select": "select chain.npz -k 2..4 --beta 0.5 --n-init 3 --json -o out.json",
 }
 
 

@@ -69,8 +69,27 @@ def bootstrap(**options):
     return klump.bootstrap(COUNTS, 2, n_samples=6, n_init=2, method="annealing", **options)
 
 
+def constrained(**options):
+    links = {"must_link": [(0, 1), (5, 9)], "cannot_link": [(2, 3)], "min_mass": 0.05}
+    return klump.aggregate(random_chain(30, seed=1), 4, 0.7, effort="quick", n_init=5, **links, **options)
+
+
+def constrained_multilevel(**options):
+    chain, _ = sparse_block_chain(600, 5, kind="noisy", seed=3)
+    links = {"must_link": [(0, 1), (5, 9)], "cannot_link": [(2, 3)]}
+    return klump.aggregate(chain, 5, 0.8, effort="quick", n_init=4, **links, **options)
+
+
+def select(**options):
+    chain = klump.MarkovChain.from_counts(COUNTS)
+    return klump.select(chain, [2, 3], [0.5], n_init=2, n_shuffles=2, n_resamples=2, **options)
+
+
 RUNS = [
     auto,
+    constrained,
+    constrained_multilevel,
+    select,
     auto_at_small_beta,
     multilevel,
     multilevel_with_singletons,
@@ -91,6 +110,8 @@ def saved(answer, folder):
     if isinstance(answer, klump.Bootstrap):
         parts = (answer.labels, answer.posterior.transition_matrices, answer.posterior.masses)
         return (*(part.tobytes() for part in parts), repr(answer.costs), repr(answer.posterior.costs))
+    if isinstance(answer, klump.Selection):
+        return repr(answer.to_dict())
     answer.save(folder / "answer.npz")
     return (folder / "answer.npz").read_bytes()
 

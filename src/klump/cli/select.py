@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from klump import signals
+from klump.cli.checkpoints import check_checkpoint, checkpoint_options
 from klump.cli.commands import ChainCommand
 from klump.cli.inputs import ChainInput
 from klump.cli.numbers import numbers_option
@@ -88,6 +89,7 @@ if TYPE_CHECKING:
 )
 @time_limit_option
 @output_option("Save to OUT: .csv (table) or .json (as --json).", (".csv", ".json"))
+@checkpoint_options
 @printing_options
 def command(
     source: ChainInput,
@@ -105,6 +107,8 @@ def command(
     held_out: str | None,
     time_limit: float | None,
     output: str | None,
+    checkpoint: str | None,
+    resume: bool,
     as_json: bool,
     quiet: bool,
 ) -> None:
@@ -116,6 +120,7 @@ def command(
     from klump.cli import progress, records
 
     signals.keep_answers()
+    check_checkpoint(checkpoint, resume=resume)
     chain = source.read()
     sequences = None if held_out is None else _read_held_out(held_out, source, chain)
     with progress.GuaranteeProgress(quiet=quiet) as bars, progress.announce_compilation(bars):
@@ -136,6 +141,8 @@ def command(
             n_resamples=n_resamples,
             held_out=sequences,
             time_limit=time_limit,
+            checkpoint=checkpoint,
+            resume=resume,
             progress=bars.callback("selection"),
         )
     document = records.document(

@@ -98,7 +98,8 @@ class Evidence:
         self._compare(search_again, calls, self.restarts)
         if plan.draws is not None:
             samples = range(plan.n_resamples)
-            calls = [(task, cell, method, plan.draws, number) for cell in plan.cells for number in samples]
+            shared = (task, plan.draws)
+            calls = [(shared, cell, method, number) for cell in plan.cells for number in samples]
             self._compare(search_resample, calls, self.resamples)
 
     def _run(
@@ -120,10 +121,10 @@ class Evidence:
         before = self._labels_before(step)
         gains = []
         calls = [(runner.task, cell, runner.method, before, r) for r in range(self.plan.n_shuffles)]
-        for gain, found in runner.task.run_all(search_shuffled, calls):
-            found.raise_if_interrupted()
+        for shuffled in runner.task.run_all(search_shuffled, calls):
+            shuffled.found.raise_if_interrupted()
             runner.check()
-            gains.append(gain / (step.n_states - step.previous))
+            gains.append(shuffled.gain / (step.n_states - step.previous))
         return ChanceTest(step.gain, tuple(gains))
 
     def _labels_before(self, step: Step) -> Labels:

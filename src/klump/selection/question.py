@@ -21,9 +21,11 @@ from klump.arguments import (
 )
 from klump.chain import ChainLike, MarkovChain, as_chain
 from klump.chain.wording import kind_of
+from klump.checkpoints import Checkpoint
 from klump.errors import UNSET, InvalidArgumentError
 from klump.resampling import SequenceCounts
 from klump.resampling.draws import Draws, GivenChains, estimate_chain
+from klump.search.checkpointing import checkpointed
 from klump.search.deadline import limit_of
 from klump.search.registry import DEFAULT_EFFORT, METHODS, names_of
 from klump.selection.evidence import N_LARGER, Evidence, Plan
@@ -63,6 +65,8 @@ def select(
     held_out: Any = None,
     time_limit: float | None = None,
     progress: Progress | None = None,
+    checkpoint: Checkpoint | None = None,
+    resume: bool = False,
 ) -> Selection:
     """Recommend a number of groups and a beta for a chain, or say that there is no clear answer.
 
@@ -104,6 +108,8 @@ def select(
     progress
         Called with ``(done, total, best_cost)``: the number of finished and of planned searches, the tests of steps
         counting as one, and NaN, as the costs of different searches are not comparable.
+    checkpoint, resume
+        As in :func:`klump.aggregate`; every search is a part.
 
     Returns
     -------
@@ -149,8 +155,18 @@ def select(
     )
     # Properties that every search needs are computed once, and pickled with the chain.
     _ = chain.stationary_distribution, chain.redundancy_rate
-    runner = Runner(task, method, plan.n_steps, check_progress(progress))
-    return _decide(Evidence(plan, runner))
+    question: dict[str, Any] = {
+        "method": method,
+        "n_states": numbers,
+        "beta": wanted,
+        "n_restarts": plan.n_restarts,
+        "n_shuffles": plan.n_shuffles,
+        "n_resamples": plan.n_resamples,
+        "draws": draws.chains if isinstance(draws, GivenChains) else draws,
+    }
+    with checkpointed(task, checkpoint, resume=resume, function="select", **question) as task:
+        runner = Runner(task, method, plan.n_steps, check_progress(progress))
+        return _decide(Evidence(plan, runner))
 
 
 def _decide(evidence: Evidence) -> Selection:

@@ -14,6 +14,7 @@ from klump.aggregation import score
 from klump.aggregation.many import run_on_one_worker
 from klump.arguments import Progress
 from klump.chain import MarkovChain
+from klump.checkpoints import storable
 from klump.resampling.draws import Draws, GivenChains
 from klump.search.method import Found, Labels, Task
 from klump.selection.shuffling import shuffle
@@ -58,9 +59,24 @@ class Runner:
             self.task.deadline.check()
 
 
+@storable
+@dataclass(frozen=True, eq=False)
+class ShuffledSearch:
+    """Search of a shuffled chain."""
+
+    gain: float
+    """Decrease of the cost by the step."""
+    found: Found
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether the search was interrupted."""
+        return self.found.interrupted
+
+
 def search_cell(task: Task, cell: Cell, method: str) -> Found:
-    """Aggregate the chain to one cell's number of groups, at its beta."""
-    return run_on_one_worker(replace(task, n_groups=cell[0], beta=cell[1]), method)
+    """Aggregate the chain to one cell's number of groups, at its beta; a checkpoint has it as one unit."""
+    return run_on_one_worker(replace(task, n_groups=cell[0], beta=cell[1], journal=None), method)
 
 
 def search_again(task: Task, cell: Cell, method: str, number: int) -> Found:
@@ -69,13 +85,16 @@ def search_again(task: Task, cell: Cell, method: str, number: int) -> Found:
     return search_cell(replace(task, seed=seed), cell, method)
 
 
-def search_resample(task: Task, cell: Cell, method: str, draws: Draws | GivenChains, number: int) -> Found:
+def search_resample(
+    task_and_draws: tuple[Task, Draws | GivenChains], cell: Cell, method: str, number: int
+) -> Found:
     """Search a cell of a chain that is drawn from the posterior, given the counts."""
+    task, draws = task_and_draws
     return search_cell(replace(task, chain=draws.chain(number)), cell, method)
 
 
-def search_shuffled(task: Task, cell: Cell, method: str, labels: Labels, number: int) -> tuple[float, Found]:
-    """Search a cell of a chain that is shuffled within ``labels``; return the decrease of the cost, too.
+def search_shuffled(task: Task, cell: Cell, method: str, labels: Labels, number: int) -> ShuffledSearch:
+    """Search a cell of a chain that is shuffled within ``labels``.
 
     The cost before the step is that of ``labels`` themselves, which may be above the least one: the decrease is then
     too large, and the test of the chain's own step too strict.
@@ -83,4 +102,4 @@ def search_shuffled(task: Task, cell: Cell, method: str, labels: Labels, number:
     rng = np.random.default_rng([task.seed, _SHUFFLE_KEY, cell[0], number])
     shuffled: MarkovChain = shuffle(task.chain, labels, rng)
     found = search_cell(replace(task, chain=shuffled), cell, method)
-    return score(shuffled, labels).at(cell[1], task.gamma) - found.cost, found
+    return ShuffledSearch(score(shuffled, labels).at(cell[1], task.gamma) - found.cost, found)
