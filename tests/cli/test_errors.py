@@ -78,7 +78,7 @@ def test_bad_data(files, arguments, message):
         ("aggregate good.csv -k two", "'two' is not a valid integer"),
         ("aggregate good.csv -k 2 --beta 1.5", "1.5 is not in the range"),
         ("aggregate good.csv -k 2 --method magic", "'magic' is not one of "),
-        ("aggregate good.csv -k 2 -o out.xlsx", "'out.xlsx' must end in .npz, .csv or .json"),
+        ("aggregate good.csv -k 2 -o out.xlsx", "'out.xlsx' must end in .npz, .csv, .json, .parquet"),
         ("aggregate good.csv -k 2 -o nowhere/out.npz", "there is no folder 'nowhere'"),
         ("aggregate good.csv -k 2 --jobs 0", "0 is not a number of workers"),
         ("path good.csv -k 2 --betas 1,x", "'1,x' is not a list of numbers"),

@@ -84,8 +84,8 @@ class Verification:
         >>> P = [[0.0, 0.5, 0.4, 0.1], [0.0, 0.3, 0.5, 0.2], [0, 0, 1, 0], [0, 0, 0, 1]]
         >>> chain = MarkovChain(P, labels={"goal": [2]}, initial=0, restart=0.1)
         >>> found = Aggregation.from_labels(chain, [0, 0, 1, 2]).reachability("goal", steps=1)
-        >>> print(f"{found.lower:.3f} {found.upper:.3f}")
-        0.400 0.500
+        >>> print(found.lower_by_group.round(3), found.upper_by_group.round(3))
+        [0.4 1.  0. ] [0.5 1.  0. ]
         """
         return compute_reachability(cast("Aggregation", self), [label], steps)[0]
 
