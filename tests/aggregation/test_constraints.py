@@ -57,6 +57,15 @@ def test_some_labels_are_respected():
     assert ("s0",) in everything.groups
 
 
+def test_a_label_of_the_initial_states_is_respected_only_by_name():
+    """Models of Storm have it, and their quotients have the initial distribution instead."""
+    labels = {"init": ["s0"], "odd": NAMES[1::2]}
+    model = chain(labels=labels, initial="s0")
+    assert klump.aggregate(model, 2, respect_labels=True).constraints.labels == ("odd",)
+    assert ("s0",) in klump.aggregate(model, 3, respect_labels=["init"]).groups
+    assert klump.aggregate(chain(labels=labels), 3, respect_labels=True).constraints.labels == ("init", "odd")
+
+
 def test_the_coarsest_lumping_that_respects_labels():
     """With labels for the initial partition; also where there is no stationary distribution."""
     P = np.array(

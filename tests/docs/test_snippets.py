@@ -227,7 +227,7 @@ def small_files(tmp_path_factory):
     for file in ("letters.csv", "src/klump/data/letter_bigrams.csv"):
         (folder / file).parent.mkdir(parents=True, exist_ok=True)
         (folder / file).write_text("from,to,count\n" + rows)
-    with chdir(folder):  # writes voters.tra, uneven.tra and kinds.json
+    with chdir(folder):  # writes voters.tra and uneven.tra
         exec(blocks("verification.md", "python")[0][1], {})
     return folder
 

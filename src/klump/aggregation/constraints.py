@@ -18,6 +18,7 @@ from klump.chain import MarkovChain
 from klump.chain.wording import format_count
 from klump.documents import name
 from klump.errors import InvalidArgumentError, Setting
+from klump.files.explicit_labels import INIT
 from klump.search.constraints import Constraints
 from klump.search.feasibility import Infeasible, find_partition
 
@@ -127,7 +128,7 @@ def _check_labels(given: Any, chain: MarkovChain) -> tuple[str, ...]:
                 value=True,
                 remedy=("pass ", Setting("labels"), " to MarkovChain, or read a file that has them"),
             )
-        return tuple(chain.labels)
+        return tuple(label for label in chain.labels if not is_initial_label(label, chain))
     labels = [given] if isinstance(given, str) else given
     if not isinstance(labels, Iterable) or isinstance(labels, Mapping):
         raise InvalidArgumentError(
@@ -142,6 +143,16 @@ def _check_labels(given: Any, chain: MarkovChain) -> tuple[str, ...]:
             remedy=f"choose from {', '.join(map(repr, chain.labels)) or 'none: the chain has no labels'}",
         )
     return labels
+
+
+def is_initial_label(label: str, chain: MarkovChain) -> bool:
+    """Whether a label is ``init``, which models of Storm have, and marks the initial states.
+
+    It goes with the initial distribution, so that no group need be split for it.
+    """
+    if label != INIT or chain.initial is None:
+        return False
+    return np.array_equal(chain.labels[label], np.flatnonzero(chain.initial))
 
 
 def _check_fixed(given: Any, index: _StateIndex) -> tuple[tuple[int, int | str], ...]:

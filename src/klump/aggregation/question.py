@@ -131,7 +131,7 @@ def aggregate(
         answer before their end are replaced by such a descent. Not for ``"exact"``.
     respect_labels
         Keep states with different sets of labels (:attr:`MarkovChain.labels`) in different groups; a list respects
-        only the labels in it. For ``"auto"`` and ``"exact"``.
+        only the labels in it. True leaves out a label ``init`` of the initial states. For ``"auto"`` and ``"exact"``.
     fixed
         Dict from states to groups: the number that the group is to have, or a name that its states have in common.
         States, here and below, are given by name, or by index where that is no name. This and the following three are

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from klump.aggregation.constraints import is_initial_label
 from klump.aggregation.costs import aggregated_matrix, weights_within_groups
 from klump.aggregation.mapping import Mapping
 from klump.chain import MarkovChain
@@ -17,7 +18,6 @@ from klump.chain.restart import require_record
 from klump.chain.restart_record import Restart, undo_blocks
 from klump.chain.rows import total
 from klump.chain.wording import Change
-from klump.files.explicit_labels import INIT
 
 if TYPE_CHECKING:
     from klump.aggregation.aggregation import Aggregation
@@ -89,7 +89,7 @@ def project_labels(model: Model) -> tuple[dict[str, NDArray[np.intp]], list[str]
     kept: dict[str, NDArray[np.intp]] = {}
     split = []
     for label, members in model.chain.labels.items():
-        if label == INIT and _are_initial(members, model.chain):
+        if is_initial_label(label, model.chain):
             continue
         counts = np.bincount(weights[members].indices, minlength=n_groups)
         if ((counts > 0) & (counts < sizes)).any():
@@ -97,10 +97,6 @@ def project_labels(model: Model) -> tuple[dict[str, NDArray[np.intp]], list[str]
         else:
             kept[label] = np.flatnonzero(counts)
     return kept, split
-
-
-def _are_initial(members: NDArray[np.intp], chain: MarkovChain) -> bool:
-    return chain.initial is not None and np.array_equal(members, np.flatnonzero(chain.initial))
 
 
 def split_labels(answer: Aggregation) -> list[str]:

@@ -124,7 +124,7 @@ class Journal:
             file = open(self.path, "r+b", buffering=0)  # noqa: SIM115 (closed by `close`)
         try:
             _lock_file(file)
-        except OSError as error:
+        except BlockingIOError as error:
             file.close()
             raise FileFormatError(
                 "another process is writing this checkpoint", remedy="wait for it, or end it", file=self.path
@@ -215,9 +215,14 @@ def _pread(file: IO[bytes], place: _Place) -> bytes:
 
 
 def _lock_file(file: IO[bytes]) -> None:
-    """Lock a file for this process, until it ends; on systems that can."""
+    """Lock a file for this process, until it ends; BlockingIOError if another one has. Not all file systems can."""
     try:
         import fcntl
     except ImportError:  # Windows
         return
-    fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
+    try:
+        fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise
+    except OSError:
+        return
