@@ -96,8 +96,10 @@ def write(chain, folder, suffix=".drn"):
 @pytest.mark.parametrize("name", MODELS)
 def test_exact_quotients_have_the_values_of_the_model(name, suffix, tmp_path):
     chain = build(MODELS[name]())
-    answer = klump.aggregate(chain, method="exact", initial=label_classes(chain))
+    answer = klump.aggregate(chain, method="exact", respect_labels=True)
     assert answer.n_states < chain.n_states
+    same = klump.aggregate(chain, method="exact", initial=label_classes(chain))
+    assert np.array_equal(answer.labels, same.labels)
     original = write(chain, tmp_path, suffix)
     quotient = write(answer.quotient, tmp_path, suffix)
     assert quotient.nr_states == answer.n_states
@@ -137,6 +139,23 @@ def test_the_values_of_the_model_are_within_the_bounds(name, restart, tmp_path, 
                 value = check(quotient, label, steps)
                 assert found.lower - 1e-12 <= value <= found.upper + 1e-12
                 assert found.estimate == pytest.approx(value, abs=1e-10)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_groups_that_respect_labels_have_bounds_on_every_label(name, tmp_path):
+    """The groups of the search, with the labels of the model apart."""
+    chain = build(MODELS[name](), restart=0.02)
+    original = write(build(MODELS[name]()), tmp_path)
+    n, classes = chain.n_states, label_classes(chain).max() + 1
+    for k in sorted({classes, (classes + n) // 2}):
+        answer = klump.aggregate(chain, int(k), respect_labels=True, effort="quick")
+        quotient = write(answer.quotient, tmp_path)
+        assert list(answer.quotient.labels) == list(chain.labels)
+        for label in chain.labels:
+            for steps in TIMES:
+                found = answer.reachability(label, steps)
+                assert found.lower - 1e-12 <= check(original, label, steps) <= found.upper + 1e-12
+                assert found.estimate == pytest.approx(check(quotient, label, steps), abs=1e-10)
 
 
 def machines(count=3, fails=0.3, repairs=2.0):
