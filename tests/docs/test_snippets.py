@@ -59,7 +59,8 @@ walks = list(walk.reshape(40, 500))
 SMALLER = {
     # Each of these searches takes seconds on the 76 letters; tests/search/ has what they find.
     "README.md": {
-        "klump.compare(chain, n_states=4, beta=0.5)": "klump.compare(answer.chain, n_states=2, beta=0.5)"
+        "klump.compare(chain, n_states=4, beta=0.5)": "klump.compare(answer.chain, n_states=2, beta=0.5)",
+        "klump.select(chain)": "klump.select(answer.chain, [2], [0.5])",
     },
     "generated_information.md": {"gamma=0.05)   ": "gamma=0.05, method='sequential')"},
     # A million states, whose folder takes 120 MB.
