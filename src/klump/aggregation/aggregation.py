@@ -20,6 +20,7 @@ from klump.aggregation.costs import (
     next_group_distributions,
 )
 from klump.aggregation.dynamics import AggregationDynamics
+from klump.aggregation.export import Exports
 from klump.aggregation.layout import answer_lines
 from klump.aggregation.lifting import LIFTINGS
 from klump.aggregation.lumpable import is_lumpable
@@ -51,7 +52,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Aggregation(AggregationDynamics, Verification):
+class Aggregation(AggregationDynamics, Verification, Exports):
     """A chain, a map from its states to groups, and everything that can be computed from them.
 
     Usually made by :func:`klump.aggregate`; :meth:`from_labels` takes a map from elsewhere.
@@ -412,44 +413,6 @@ class Aggregation(AggregationDynamics, Verification):
         from klump.aggregation.storage import save
 
         save(self, path)
-
-    def to_dict(self) -> dict[str, Any]:
-        """The document of ``klump aggregate --json`` as plain Python values, without input file and settings."""
-        from klump.aggregation import export
-
-        return export.to_dict(self)
-
-    def to_frame(self) -> Any:
-        """Pandas DataFrame with a row per state: ``state``, ``group``, ``mass``, ``membership`` and ``name``.
-
-        ``mass`` is the stationary probability of the state, ``membership`` the probability of its group, 1 for a
-        partition, and ``name`` the name of its group.
-        """
-        from klump.aggregation import export
-
-        return export.to_frame(self)
-
-    def to_networkx(self) -> Any:
-        """The aggregated chain as a networkx DiGraph.
-
-        Nodes are the groups, with ``name``, ``mass``, ``members`` and ``n_members``; edges have the transition
-        probability as ``weight``.
-        """
-        from klump.aggregation import export
-
-        return export.to_networkx(self)
-
-    def to_anndata(self, adata: Any, key: str = "klump") -> None:
-        """Write to an AnnData: the groups of the cells, the map, and the costs.
-
-        ``obs[key]`` gets the groups as a categorical, of names if they were given and of numbers otherwise,
-        ``obsm[key + "_memberships"]`` the n x k map, and ``uns[key]`` number and names of the groups, beta, gamma,
-        method, seed, costs, masses and transition matrix. States are matched with
-        cells by name; cells that the chain does not have, after ``restrict``, get missing values.
-        """
-        from klump.aggregation import export
-
-        export.to_anndata(self, adata, key)
 
     def __str__(self) -> str:
         return "\n".join(answer_lines(self))

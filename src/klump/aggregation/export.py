@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -17,6 +17,40 @@ if TYPE_CHECKING:
 
 # Schema of the document of one aggregation.
 SCHEMA = "klump/aggregation/1"
+
+
+class Exports:
+    """The part of an :class:`klump.Aggregation` that makes objects of other packages, and documents."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The document of ``klump aggregate --json`` as plain Python values, without input file and settings."""
+        return to_dict(cast("Aggregation", self))
+
+    def to_frame(self) -> Any:
+        """Pandas DataFrame with a row per state: ``state``, ``group``, ``mass``, ``membership`` and ``name``.
+
+        ``mass`` is the stationary probability of the state, ``membership`` the probability of its group, 1 for a
+        partition, and ``name`` the name of its group.
+        """
+        return to_frame(cast("Aggregation", self))
+
+    def to_networkx(self) -> Any:
+        """The aggregated chain as a networkx DiGraph.
+
+        Nodes are the groups, with ``name``, ``mass``, ``members`` and ``n_members``; edges have the transition
+        probability as ``weight``.
+        """
+        return to_networkx(cast("Aggregation", self))
+
+    def to_anndata(self, adata: Any, key: str = "klump") -> None:
+        """Write to an AnnData: the groups of the cells, the map, and the costs.
+
+        ``obs[key]`` gets the groups as a categorical, of names if they were given and of numbers otherwise,
+        ``obsm[key + "_memberships"]`` the n x k map, and ``uns[key]`` number and names of the groups, beta, gamma,
+        method, seed, costs, masses and transition matrix. States are matched with
+        cells by name; cells that the chain does not have, after ``restrict``, get missing values.
+        """
+        to_anndata(cast("Aggregation", self), adata, key)
 
 
 def describe(agg: Aggregation) -> dict[str, Any]:
