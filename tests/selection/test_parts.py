@@ -128,7 +128,7 @@ def test_words_about_the_next_step(shuffled, words):
         Candidate(step, row), ChanceTest(0.2, (0.02, 0.03)), ChanceTest(step.next_gain, shuffled)
     )
     assert reason == (
-        "3 groups at beta 0.5: the step from 2 lowers the cost by 0.2000 bits, 10 times as much as any later step and 8.0 "
-        f"times as much as on shuffled chains (0.0250 bits, mean of 2); the next step gains 0.0200 bits, {words}; "
+        "3 groups at beta 0.5: the step from 2 lowers the cost by 0.2000 bits, 10 times as much as any later step and "
+        f"8.0 times as much as on shuffled chains (0.0250 bits, mean of 2); the next step gains 0.0200 bits, {words}; "
         "resamples agree (adjusted Rand index 0.97); the groups keep 40.0 % of the mutual information"
     )
