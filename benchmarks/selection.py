@@ -1,6 +1,6 @@
 """How often klump.select recommends the planted number of groups, and none where there are no groups.
 
-The limits of the rule were set on other chains: 60 and 150 states, other alphas and eps, seeds from 5000.
+The limits of the rule were set on other chains of the same kinds: 60 and 150 states, seeds from 5000.
 """
 
 from __future__ import annotations
@@ -22,6 +22,8 @@ ALPHAS = (0.5, 0.95)
 EPS = 0.4
 # Chains per alpha and number of groups: two with equal groups, two with one group of twice the size.
 SEEDS = range(4)
+# Seeds of structureless chains: those with smaller seeds were looked at while the rule was made.
+UNSEEN = range(10, 14)
 # Chains of each of the other kinds.
 FEW = range(2)
 # States of a block chain, about.
@@ -59,7 +61,7 @@ def block_chains(alpha: float, eps: float = EPS, seeds=SEEDS) -> Iterator[Questi
 
 def structureless() -> Iterator[Question]:
     """Independent random rows or weights, dense and sparse."""
-    for seed in SEEDS:
+    for seed in UNSEEN:
         yield Question(random_chain(N_STATES, random_state=seed))
         yield Question(random_chain(N_STATES, concentration=0.1, random_state=seed))
         yield Question(random_chain(N_STATES, "sparse", degree=5, random_state=seed))

@@ -30,6 +30,8 @@ MIN_BEND = 2.0
 CLEAR_BEND = 3.0
 # Least kept share; below it klump calls an aggregation nearly trivial.
 _MIN_KEPT = 0.05
+# Ratio to the mean gain on shuffled chains above which a next step is called more than chance, in words only.
+_CLEARLY_MORE = 1.5
 # Least mean adjusted Rand index of restarts and resamples.
 _MIN_AGREEMENT = 0.75
 
@@ -143,8 +145,10 @@ def explain_choice(candidate: Candidate, test: ChanceTest, next_test: ChanceTest
         f"{_format_ratio(test)} on shuffled chains ({format_number(test.mean)} bits, mean of {len(test.shuffled)})"
     )
     if next_test is not None:
-        more = "more than chance: finer groups are there, too" if next_test.passed else "no more than chance"
-        text += f"; the next step gains {format_number(next_test.gain)} bits, {more} ({format_number(next_test.mean)})"
+        text += (
+            f"; the next step gains {format_number(next_test.gain)} bits, {_compare_with_chance(next_test)} "
+            f"({format_number(next_test.mean)})"
+        )
     agreements = [
         f"{whose} agree (adjusted Rand index {value:.2f})"
         for whose, value in (("restarts", row.restart_agreement), ("resamples", row.resample_agreement))
@@ -152,6 +156,15 @@ def explain_choice(candidate: Candidate, test: ChanceTest, next_test: ChanceTest
     ]
     parts = [text, *agreements, f"the groups keep {format_percent(row.kept)} of the mutual information"]
     return "; ".join(parts)
+
+
+def _compare_with_chance(test: ChanceTest) -> str:
+    if not test.passed:
+        return "no more than chance"
+    # One step in ten without any structure gains more than on nine shuffled chains.
+    if test.gain < _CLEARLY_MORE * test.mean:
+        return "hardly more than chance"
+    return "more than chance: finer groups are there, too"
 
 
 def _format_ratio(test: ChanceTest) -> str:
