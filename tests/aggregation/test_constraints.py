@@ -101,6 +101,9 @@ def test_the_coarsest_lumping_that_respects_labels():
         ({"respect_labels": True}, "the chain has none"),
         ({"respect_labels": ["goal"]}, "'goal', which is no label"),
         ({"must_link": [(f"s{i}", f"s{i + 1}") for i in range(10)]}, "leave 2 units"),
+        ({"must_link": [(([1], 2), "s0")]}, "neither the name nor the index"),
+        ({"fixed": {"s0": " "}}, "has the group ' '"),
+        ({"respect_labels": [[1]]}, "is no label"),
         ({"method": "annealing", "min_mass": 0.1}, "is not for method='annealing'"),
         ({"method": "spectral", "must_link": [("s0", "s1")]}, "is not for method='spectral'"),
     ],
@@ -115,6 +118,11 @@ def test_contradictions_and_mistakes_are_refused(given, message):
 def test_a_link_between_different_labels_is_refused():
     with pytest.raises(InvalidArgumentError, match="whose labels differ"):
         klump.aggregate(chain(labels={"a": ["s0"]}), 3, respect_labels=True, must_link=[("s0", "s1")])
+
+
+def test_reducible_chains_are_refused_as_ever():
+    with pytest.raises(klump.KlumpError, match="restart"):
+        klump.aggregate([[0.5, 0.5, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]], 2, min_mass=0.1)
 
 
 def test_exact_takes_labels_and_no_other_constraint():

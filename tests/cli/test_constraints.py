@@ -56,6 +56,9 @@ def test_numbers_of_states_without_names(klump_cli, tmp_path, monkeypatch):
     ("option", "text", "message"),
     [
         ("--must-link", "s0,s1\ns1,nobody\n", "pairs.csv: --must-link has 'nobody'"),
+        ("--must-link", "S0,S1\n", "pairs.csv: --must-link has 'S0'"),
+        ("--must-link", "12,0\n", "pairs.csv: --must-link has '12'"),
+        ("--must-link", "", "pairs.csv: the file is empty"),
         ("--must-link", "s0,s1,s2\n", "pairs.csv: line 1 has 3 fields"),
         ("--fixed", "state,group\ns0,1\ns0,2\n", "pairs.csv: the state 's0' has two groups"),
         ("--fixed", "state,group\ns0,7\n", "pairs.csv: --fixed has the group 7, but -k 4"),
@@ -67,6 +70,15 @@ def test_errors_name_the_file_and_the_option(klump_cli, model, option, text, mes
     result = klump_cli(f"aggregate chain.npz -k 4 {option} pairs.csv", status=1)
     assert message in result.stderr
     assert result.stderr.count("\n") == 1
+
+
+def test_indices_blanks_and_leading_zeros(klump_cli, model):
+    model("pairs.csv", "s0 , s11 \n1,10\n")
+    model("fixed.csv", "s2,01\n3,1\n")
+    group, _ = run_json(klump_cli, "--cannot-link pairs.csv --fixed fixed.csv")
+    assert group["s0"] != group["s11"]
+    assert group["s1"] != group["s10"]
+    assert group["s2"] == group["s3"] == 1
 
 
 def test_labels_that_need_more_groups_are_refused(klump_cli, model):

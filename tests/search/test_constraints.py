@@ -200,6 +200,38 @@ def test_many_pairs_are_coloured_greedily_and_said_so():
         find_partition(constraints, 5)
 
 
+def test_a_tree_of_any_size_has_two_groups():
+    rng = np.random.default_rng(0)
+    constraints = units([(i, int(rng.integers(0, i))) for i in range(1, 2000)], 2000)
+    assert constraints.are_satisfied(find_partition(constraints, 2))
+
+
+def test_groups_of_exactly_the_least_mass():
+    for n, k in ((12, 2), (60, 5), (49, 7)):
+        ring = 0.5 * np.roll(np.eye(n), 1, axis=1) + 0.5 * np.eye(n)
+        answer = klump.aggregate(ring, k, min_mass=1 / k, effort="quick")
+        assert np.bincount(answer.labels).tolist() == [n // k] * k
+
+
+def test_a_least_mass_that_only_one_partition_has_is_found():
+    """Greedy filling fails: 0.3 + 0.2 = 0.26 + 0.24, but 0.3 + 0.24 is what it tries."""
+    masses = [0.3, 0.26, 0.24, 0.2]
+    constraints = units([], 4, mass=masses, min_mass=0.5)
+    assert constraints.are_satisfied(find_partition(constraints, 2))
+
+
+@pytest.mark.parametrize("given", [{"must_link": [(0, 0)]}, {"min_mass": 1e-9}, {"cannot_link": "apart"}])
+def test_a_constraint_that_the_free_answer_satisfies_costs_nothing(given):
+    rng = np.random.default_rng(0)
+    P = rng.random((40, 40)) * (rng.random((40, 40)) < 0.1) + np.roll(np.eye(40), 1, axis=1)
+    P /= P.sum(axis=1, keepdims=True)
+    free = klump.aggregate(P, 10, beta=0.0, effort="quick")
+    if "cannot_link" in given:
+        given = {"cannot_link": [(0, int(np.flatnonzero(free.labels != free.labels[0])[0]))]}
+    answer = klump.aggregate(P, 10, beta=0.0, effort="quick", **given)
+    assert np.array_equal(answer.labels, free.labels)
+
+
 @pytest.mark.parametrize(
     ("mass", "least", "k", "feasible"),
     [

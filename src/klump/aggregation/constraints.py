@@ -106,7 +106,7 @@ class _StateIndex:
         """Index of a state."""
         if isinstance(state, np.generic):
             state = state.item()
-        if isinstance(state, Hashable) and state in self._by_name:
+        if _is_hashable(state) and state in self._by_name:
             return self._by_name[state]
         if is_integer(state) and 0 <= state < self.chain.n_states:
             return int(state)
@@ -115,6 +115,15 @@ class _StateIndex:
             argument=argument,
             remedy=f"pass names of states, or indices from 0 to {self.chain.n_states - 1}",
         )
+
+
+def _is_hashable(value: Any) -> bool:
+    """Whether a value has a hash: a tuple that holds a list has none."""
+    try:
+        hash(value)
+    except TypeError:
+        return False
+    return True
 
 
 def _check_labels(given: Any, chain: MarkovChain) -> tuple[str, ...]:
@@ -135,7 +144,7 @@ def _check_labels(given: Any, chain: MarkovChain) -> tuple[str, ...]:
             "must be True, False or a list of labels", argument="respect_labels", value=given
         )
     labels = tuple(labels)
-    unknown = [label for label in labels if label not in chain.labels]
+    unknown = [label for label in labels if not isinstance(label, str) or label not in chain.labels]
     if unknown:
         raise InvalidArgumentError(
             f"has {unknown[0]!r}, which is no label of the chain",
@@ -168,7 +177,8 @@ def _check_fixed(given: Any, index: _StateIndex) -> tuple[tuple[int, int | str],
     fixed: dict[int, int | str] = {}
     for state, group in given.items():
         number = index.find("fixed", state)
-        if not isinstance(group, str) and not (is_integer(group) and group >= 0):
+        named = isinstance(group, str) and bool(group.strip())
+        if not named and not (is_integer(group) and group >= 0):
             raise InvalidArgumentError(
                 f"has the group {group!r}",
                 argument="fixed",
@@ -222,11 +232,14 @@ def build_constraints(
     unit = units_of(chain.n_states, given)
     colour = _unit_colours(chain, given, unit)
     apart = _units_apart(chain, given, unit)
-    mu = chain.stationary_distribution if chain.is_irreducible else np.zeros(chain.n_states)
+    # A search needs a stationary distribution anyway; an exact lumping, whose number of groups is not known, does not.
+    mu = np.zeros(chain.n_states) if n_groups is None else chain.stationary_distribution
     mass = np.asarray(np.bincount(unit, weights=mu), dtype=np.float64)
     constraints = Constraints(unit, colour, apart, mass, given.min_mass)
     if n_groups is None:
         return constraints
+    if constraints.n_units == chain.n_states and not colour.any() and not apart.size and not given.min_mass:
+        return None  # a state linked with itself
     try:
         return replace(constraints, feasible=find_partition(constraints, n_groups))
     except Infeasible as reason:

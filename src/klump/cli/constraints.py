@@ -47,6 +47,11 @@ _OPTIONS = (
         help="Least stationary mass of a group.",
     ),
 )
+# Words that a first line may have in place of states.
+_HEADERS = {
+    *("state", "group", "states", "groups", "a", "b", "from", "to", "source", "target", "first", "second"),
+    *("one", "other", "state_1", "state_2", "state1", "state2", "state_a", "state_b"),
+}
 
 
 def constraint_options(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -75,14 +80,11 @@ def read_constraints(
 
 
 def _read_fixed(path: str, chain: MarkovChain) -> dict[Any, int | str]:
+    states = _States(chain)
     fixed: dict[Any, int | str] = {}
-    names = _names(chain)
-    for number, (state, group) in enumerate(_read_two_columns(path), start=1):
-        if number == 1 and (state, group) == ("state", "group"):
-            continue
-        name = names.get(state, state)
-        known = fixed.setdefault(name, int(group) if group.isdecimal() else group)
-        if str(known) != group:
+    for state, text in _drop_header(_read_two_columns(path), states):
+        group = int(text) if text.isascii() and text.isdecimal() else text
+        if fixed.setdefault(states.find(state), group) != group:
             raise FileFormatError(
                 f"the state {state!r} has two groups", file=path, remedy="remove one of them"
             )
@@ -90,17 +92,31 @@ def _read_fixed(path: str, chain: MarkovChain) -> dict[Any, int | str]:
 
 
 def _read_pairs(path: str, chain: MarkovChain) -> list[tuple[Any, Any]]:
-    names = _names(chain)
-    rows = _read_two_columns(path)
-    # A first line of which no entry is a state is a header.
-    if rows and not any(name in names for name in rows[0]):
-        rows = rows[1:]
-    return [(names.get(a, a), names.get(b, b)) for a, b in rows]
+    states = _States(chain)
+    return [(states.find(a), states.find(b)) for a, b in _drop_header(_read_two_columns(path), states)]
 
 
-def _names(chain: MarkovChain) -> dict[str, Any]:
-    """States by the text that a file has for them."""
-    return {str(state): state for state in chain.states}
+class _States:
+    """States by the text that a file has for them: the name, or the index where that is no name."""
+
+    def __init__(self, chain: MarkovChain) -> None:
+        self.n_states = chain.n_states
+        self.by_text = {str(state): state for state in chain.states}
+
+    def find(self, text: str) -> Any:
+        """Name or index of a state; the text itself if it is neither, which is refused later."""
+        if text in self.by_text:
+            return self.by_text[text]
+        is_index = text.isascii() and text.isdecimal() and int(text) < self.n_states
+        return int(text) if is_index else text
+
+
+def _drop_header(rows: list[tuple[str, str]], states: _States) -> list[tuple[str, str]]:
+    """Rows without a first one of words that name columns and no states."""
+    is_header = bool(rows) and all(
+        cell.lower() in _HEADERS and cell not in states.by_text for cell in rows[0]
+    )
+    return rows[1:] if is_header else rows
 
 
 def _read_two_columns(path: str) -> list[tuple[str, str]]:
@@ -120,5 +136,7 @@ def _read_two_columns(path: str) -> list[tuple[str, str]]:
                     raise FileFormatError(
                         f"line {reader.line_num} has {len(record)} fields instead of 2", file=path
                     )
-                rows.append((record[0], record[1]))
+                rows.append((record[0].strip(), record[1].strip()))
+    if not rows:
+        raise FileFormatError("the file is empty", file=path, remedy="write two columns, or leave it out")
     return rows

@@ -42,6 +42,11 @@ class Constraints:
         """Number of units."""
         return self.colour.size
 
+    @property
+    def least(self) -> float:
+        """Least mass of a group, less the rounding error of sums of masses."""
+        return self.min_mass - _ROUNDING
+
     @cached_property
     def neighbours(self) -> list[Ints]:
         """Units apart from each unit."""
@@ -60,7 +65,7 @@ class Constraints:
             colour=self.colour,
             apart_begin=apart_begin,
             apart=apart,
-            least=np.array([self.min_mass - _ROUNDING]),
+            least=np.array([self.least]),
         )
 
     def permute(self, order: NDArray[np.int64]) -> Constraints:
@@ -84,7 +89,7 @@ class Constraints:
         return bool(
             not together.any()
             and n_colours == len(np.unique(group))
-            and (masses[np.bincount(group) > 0] >= self.min_mass - _ROUNDING).all()
+            and (masses[np.bincount(group) > 0] >= self.least).all()
         )
 
     def groups_of_units(self, labels: Labels) -> Ints:

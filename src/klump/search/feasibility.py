@@ -7,6 +7,9 @@ mass per group it is bin covering as well, solved greedily, the heaviest unit fi
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from heapq import heapify, heappop, heappush
+from itertools import count
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,9 +18,11 @@ from klump.search.constraints import Constraints
 from klump.search.kernels.tables import Ints
 
 # Nodes of the branch and bound per connected component, at most: seconds.
-_MAX_NODES = 200_000
+_MAX_NODES = 5_000
 # Vertices of a connected component up to which it is coloured by branch and bound.
-_MAX_VERTICES = 300
+_MAX_VERTICES = 100
+# Units up to which all partitions are tried before a least mass is refused.
+_FEW_UNITS = 9
 # Random orders of the units in which groups are filled to their least mass.
 _TRIES = 50
 
@@ -30,12 +35,13 @@ def find_partition(constraints: Constraints, n_groups: int) -> Ints:
     """The group of each unit in some partition into ``n_groups`` groups that satisfies the constraints."""
     if constraints.n_units < n_groups:
         raise Infeasible(f"leave {constraints.n_units} units of states that share a group")
-    needed, is_proven = _fewest_groups(constraints)
-    if int(needed.max()) + 1 > n_groups:
+    needed, is_proven = _fewest_groups(constraints, n_groups)
+    n_needed = int(needed.max()) + 1
+    if n_needed > n_groups:
         raise Infeasible(
-            f"need at least {int(needed.max()) + 1} groups"
+            f"need at least {n_needed} groups"
             if is_proven
-            else f"leave no partition into fewer than {int(needed.max()) + 1} groups that klump could find"
+            else f"leave no partition into fewer than {n_needed} groups that klump could find"
         )
     group = split_to(needed, n_groups)
     if constraints.min_mass == 0.0:
@@ -44,9 +50,28 @@ def find_partition(constraints: Constraints, n_groups: int) -> Ints:
     rng = np.random.default_rng(0)
     for attempt in range(_TRIES):
         filled = _fill(constraints, n_groups, needed, rng.random(constraints.n_units) * attempt / _TRIES)
-        if np.bincount(filled, weights=constraints.mass).min() >= constraints.min_mass:
+        if np.bincount(filled, weights=constraints.mass).min() >= constraints.least:
             return filled
-    raise Infeasible(f"leave no partition into {n_groups} groups of at least that mass that klump could find")
+    found = _enumerate(constraints, n_groups) if constraints.n_units <= _FEW_UNITS else None
+    if found is not None:
+        return found
+    known = "" if constraints.n_units <= _FEW_UNITS else " that klump could find"
+    raise Infeasible(f"leave no partition into {n_groups} groups of at least that mass{known}")
+
+
+def _enumerate(constraints: Constraints, n_groups: int) -> Ints | None:
+    """First partition of the units that satisfies the constraints, of all of them."""
+    strings = [[0]]
+    for _ in range(constraints.n_units - 1):
+        strings = [[*string, y] for string in strings for y in range(min(max(string) + 2, n_groups))]
+    unit = np.arange(constraints.n_units, dtype=np.int32)
+    for string in strings:
+        group = np.array(string, dtype=np.int64)
+        if group.max() + 1 == n_groups and replace(constraints, unit=unit).are_satisfied(
+            group.astype(np.int32)
+        ):
+            return group
+    return None
 
 
 def split_to(group: Ints, n_groups: int) -> Ints:
@@ -98,8 +123,16 @@ def _fill(constraints: Constraints, n_groups: int, needed: Ints, noise: NDArray[
     return group if np.bincount(group, minlength=n_groups).all() else split_to(needed, n_groups)
 
 
-def _fewest_groups(constraints: Constraints) -> tuple[Ints, bool]:
-    """A partition into as few groups as colours and pairs apart allow; whether that number is proven."""
+def _fewest_groups(constraints: Constraints, n_groups: int) -> tuple[Ints, bool]:
+    """A partition into few groups, as colours and pairs apart allow; whether no other has fewer.
+
+    By DSATUR; by branch and bound if that takes more than ``n_groups``.
+    """
+    group, _ = _colour_units(constraints, exact=False)
+    return (group, False) if int(group.max()) < n_groups else _colour_units(constraints, exact=True)
+
+
+def _colour_units(constraints: Constraints, *, exact: bool) -> tuple[Ints, bool]:
     group, base, is_proven = np.zeros(constraints.n_units, dtype=np.int64), 0, True
     neighbours = constraints.neighbours
     for colour in range(int(constraints.colour.max()) + 1):
@@ -112,7 +145,7 @@ def _fewest_groups(constraints: Constraints) -> tuple[Ints, bool]:
         graph = {unit: others for unit, others in graph.items() if others}
         found: dict[int, int] = {}
         for component in _components(graph):
-            colours, is_least = _colour_graph({unit: graph[unit] for unit in component})
+            colours, is_least = _colour_graph({unit: graph[unit] for unit in component}, exact=exact)
             found, is_proven = found | colours, is_proven and is_least
         group[units] = base + np.array([found.get(unit, 0) for unit in units.tolist()])
         base += max(found.values(), default=0) + 1
@@ -138,40 +171,38 @@ def _components(graph: dict[int, list[int]]) -> list[list[int]]:
     return components
 
 
-def _colour_graph(graph: dict[int, list[int]]) -> tuple[dict[int, int], bool]:
-    """Colour the vertices with as few colours as possible; whether the number is proven to be the least.
+def _colour_graph(graph: dict[int, list[int]], *, exact: bool) -> tuple[dict[int, int], bool]:
+    """Colour the vertices by DSATUR; whether no colouring has fewer colours.
 
-    DSATUR, improved by branch and bound; greedily by degree if there are many vertices.
+    ``exact`` looks for fewer colours by branch and bound, unless there are many vertices.
     """
-    if len(graph) > _MAX_VERTICES:
-        best = _colour_in_order(graph, sorted(graph, key=lambda vertex: -len(graph[vertex])))
-        return best, max(best.values()) + 1 == len(_greedy_clique(graph))
     best = _dsatur(graph)
-    clique, nodes_left = len(_greedy_clique(graph)), _MAX_NODES
-    n_colours = max(best.values()) + 1
-    while n_colours > clique:
+    n_colours, nodes_left = max(best.values()) + 1, _MAX_NODES
+    clique = len(_greedy_clique(graph))
+    while n_colours > clique and exact and len(graph) <= _MAX_VERTICES:
         fewer, nodes = _colour_with(graph, n_colours - 1, nodes_left)
         nodes_left -= nodes
         if fewer is None:
             return best, nodes_left > 0
         best, n_colours = fewer, n_colours - 1
-    return best, True
-
-
-def _colour_in_order(graph: dict[int, list[int]], order: Sequence[int]) -> dict[int, int]:
-    """Greedy colouring in a given order."""
-    found: dict[int, int] = {}
-    for vertex in order:
-        found[vertex] = _free_colours(graph[vertex], found, len(graph))[0]
-    return found
+    return best, n_colours == clique
 
 
 def _dsatur(graph: dict[int, list[int]]) -> dict[int, int]:
-    """Greedy colouring, the vertex with most colours among its neighbours first."""
+    """Greedy colouring, the vertex with most colours among its neighbours first; optimal on bipartite graphs."""
     found: dict[int, int] = {}
-    while len(found) < len(graph):
-        vertex = _most_saturated(graph, found)
-        found[vertex] = _free_colours(graph[vertex], found, len(graph))[0]
+    taken: dict[int, set[int]] = {vertex: set() for vertex in graph}
+    heap = [(0, -len(graph[vertex]), vertex) for vertex in graph]
+    heapify(heap)
+    while heap:
+        saturation, _, vertex = heappop(heap)
+        if vertex in found or -saturation != len(taken[vertex]):
+            continue  # coloured, or pushed again with more colours
+        found[vertex] = next(colour for colour in count() if colour not in taken[vertex])
+        for other in graph[vertex]:
+            if other not in found and found[vertex] not in taken[other]:
+                taken[other].add(found[vertex])
+                heappush(heap, (-len(taken[other]), -len(graph[other]), other))
     return found
 
 

@@ -225,6 +225,8 @@ def _only_partition(task: Task) -> Found:
 def component_methods(task: Task) -> tuple[Search, ...]:
     """Methods whose results the portfolio includes, so that its cost is at most theirs."""
     n, effort = task.chain.n_states, EFFORTS[task.effort]
+    if task.constraints is not None and n <= _MULTILEVEL_STATES:
+        return (search,)  # without the constraints
     restarts = n <= effort.component_states or sweep_cost(task) <= effort.restart_cost
     can_anneal = task.n_init * _SWEEPS_PER_START * sweep_cost(task) <= effort.large_budget
     merges = n <= effort.merged_states or _merges_states(task)
@@ -263,6 +265,7 @@ class _PortfolioRun:
         self.best: Found | None = None
         self.population = Population()
         self.free_starts: list[Labels] = []  # results of components that do not know the constraints
+        self.settled = False  # whether the search without constraints has an answer that satisfies them
         self.done = 0
         self.components = component_methods(task)
         self.total = (_STEPS_PER_COMPONENT + 1) * len(self.components)
@@ -297,7 +300,11 @@ class _PortfolioRun:
             task = replace(task, constraints=None) if is_free else task
             found = task.run_nested(method.__name__, method)
             self.done = (number + 1) * _STEPS_PER_COMPONENT - 1
-            if is_free:
+            constraints = self.task.constraints
+            self.settled = (
+                method is search and constraints is not None and constraints.are_satisfied(found.labels)
+            )
+            if is_free and not self.settled:
                 self.free_starts.append(found.labels)
             else:
                 # The record of one component does not describe the portfolio's result.
@@ -325,9 +332,9 @@ class _PortfolioRun:
     def _evolve(self, context: StartContext, number: int) -> float:
         """Improve the population until its children stall; its lowest cost."""
         stalled, best = 0, self.population.cheapest(1)[0].cost
-        if self.plan.steps == 0.0:
+        if self.plan.steps == 0.0 and self.task.constraints is None:
             return best
-        steps = self.plan.steps_per_child
+        steps = self.plan.steps_per_child if self.plan.steps > 0.0 else 0
         for child in evolve(context, self.population, number, steps, self.task.once):
             self._update([child])
             stalled = 0 if child.cost < best - EQUAL else stalled + 1
@@ -364,8 +371,8 @@ class _PortfolioRun:
         return same >= _CONFIRMATIONS and not self.task.objective.traps_poor_starts
 
     def _is_optimal(self) -> bool:
-        """Whether the incumbent costs nothing, up to rounding: no cost is negative."""
-        return self._best_cost() <= EQUAL
+        """Whether the incumbent costs nothing, up to rounding, or no more than without constraints."""
+        return self.settled or self._best_cost() <= EQUAL
 
     def _best_cost(self) -> float:
         return np.inf if self.best is None else self.best.cost

@@ -110,7 +110,7 @@ class Repair:
             group = self._fill_each(group)
             mass = self._masses(group)
             light = int(np.argmin(mass))
-            if mass[light] >= constraints.min_mass:
+            if mass[light] >= constraints.least:
                 return group
             dissolved = self._dissolve(group, light, mass)
             if dissolved is None:
@@ -124,7 +124,7 @@ class Repair:
     def _fill_each(self, group: Ints) -> Ints:
         """Fill every light group with the units that have most flow from and to it, as far as the others can spare."""
         constraints, group = self.constraints, group.copy()
-        unit_mass, least = constraints.mass, constraints.min_mass
+        unit_mass, least = constraints.mass, constraints.least
         mass, size = np.bincount(group, weights=unit_mass), np.bincount(group)
         for light in np.flatnonzero(mass < least).tolist():
             for unit in self._nearest_units(group, light):
