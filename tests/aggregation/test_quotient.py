@@ -218,3 +218,34 @@ def test_files_keep_the_quotient(suffix, tmp_path):
     }
     assert np.array_equal(back.initial, quotient.initial)
     np.testing.assert_array_equal(back.rewards["r"], quotient.rewards["r"])
+
+
+@pytest.mark.parametrize("form", [np.array, sparse.csr_array], ids=["dense", "sparse"])
+@pytest.mark.parametrize("n", [4, 150])
+def test_dead_ends_weigh_as_much_as_absorbing_states(form, n):
+    """A dead end and a self-loop are the same model; for 150 states the restart goes through a state."""
+    matrix = np.eye(n)
+    matrix[:4, :4] = [[0, 0.5, 0.3, 0.2], [0.9, 0, 0.1, 0], [0, 0, 1, 0], [0, 0, 0, 1]]
+    matrix[0, 4:] = 0.2 / n
+    matrix[0] /= matrix[0].sum()
+    labels, initial = [0, 1, 2, 1] + [1] * (n - 4), np.full(n, 1.0 / n) if n > 4 else 0
+    found = []
+    for scale in (1.0, 0.0):
+        P = matrix.copy()
+        P[2:] *= scale
+        rewards = {"cost": np.arange(n, dtype=float)}
+        chain = MarkovChain(form(P), labels={"goal": [2]}, initial=initial, restart=0.01, rewards=rewards)
+        assert ("(restart)" in chain.states) == (n > 4)
+        extra = [1] * (chain.n_states - n)
+        found.append(Aggregation.from_labels(chain, labels + extra))
+    loops, dead = found
+    np.testing.assert_allclose(dense(dead.quotient), dense(loops.quotient), rtol=1e-9, atol=1e-15)
+    np.testing.assert_allclose(dead.quotient.rewards["cost"], loops.quotient.rewards["cost"], rtol=1e-9)
+    one, other = (answer.reachability("goal", 20) for answer in found)
+    for name in ("lower", "upper", "estimate"):
+        assert getattr(one, name) == pytest.approx(getattr(other, name), rel=1e-6)
+    # Weights: the occupation y = a + (1 - p) y P.
+    start = np.eye(n)[0] if n == 4 else initial
+    visits = np.linalg.solve(np.eye(n) - 0.99 * matrix.T, start)
+    expected = reference.aggregated_matrix(matrix, visits / visits.sum(), reference.indicator(labels, 3))
+    np.testing.assert_allclose(dense(dead.quotient), expected, rtol=1e-9, atol=1e-15)

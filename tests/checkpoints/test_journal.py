@@ -2,15 +2,17 @@
 
 import itertools
 import os
+import re
 import subprocess
 import sys
 
 import pytest
 
+import klump
 from journals import FRAME, TITLE, boundaries
 from klump.checkpoints import journal as journals
 from klump.checkpoints.journal import Journal
-from klump.errors import FileFormatError
+from klump.errors import FileFormatError, InvalidArgumentError
 
 QUESTION = {"function": "count", "n_states": 3}
 UNITS = [(f"unit {j}", "d", list(range(j))) for j in range(6)]
@@ -179,7 +181,7 @@ def test_places_that_cannot_be_written(tmp_path, name):
 SMALL_DISK = """
 import resource, sys
 from klump.checkpoints.journal import Journal
-from klump.errors import FileFormatError
+from klump.errors import FileFormatError, InvalidArgumentError
 journal = Journal(sys.argv[1], {"function": "count", "n_states": 3}, resume=True)
 resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[2]), resource.RLIM_INFINITY))
 for _ in range(2):
@@ -211,3 +213,10 @@ def test_records_are_forced_to_the_disk_now_and_then(path, monkeypatch):
     assert len(synced) == 1
     journal.close()
     assert len(synced) == 2
+
+
+@pytest.mark.parametrize("checkpoint", [3, b"run.ckpt", True])
+def test_a_checkpoint_is_the_name_of_a_file(checkpoint):
+    message = re.escape(f"checkpoint={checkpoint!r} must be the name of a file; pass a str or a Path")
+    with pytest.raises(InvalidArgumentError, match=message):
+        klump.aggregate([[0.5, 0.5], [0.5, 0.5]], 2, checkpoint=checkpoint)

@@ -115,7 +115,7 @@ def test_a_result_that_cannot_be_saved(folder, klump_cli):
     [
         (
             f"aggregate a.npz b.csv {RUN} -o out.csv",
-            "-o needs {} for the name of each file, like -o '{}.csv'",
+            "-o needs {} for the name of each file, like -o '{}-groups.csv'",
         ),
         (f"aggregate a.npz ./a.csv {RUN} -o {{}}.csv", "a.npz and ./a.csv would both be written to a.csv"),
         (f"aggregate a.npz b.csv {RUN} --initial-labels x.csv", "--initial-labels are those of one FILE"),
@@ -149,3 +149,61 @@ def test_interrupted(folder, monkeypatch):
     calls.clear()
     result = CliRunner().invoke(main, f"aggregate a.npz b.csv c.npz {RUN} -q --json".split())
     assert (result.exit_code, json.loads(result.stdout)["n_not_run"]) == (130, 2)
+
+
+def contents(folder):
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (f"aggregate b.csv d.csv {RUN} -o {{}}.csv", "-o b.csv would replace b.csv, an input"),
+        (f"aggregate a.npz d.csv {RUN} -o {{}}.npz", "-o a.npz would replace a.npz, an input"),
+        (f"aggregate b.csv {RUN} -o ../here/b.csv", "-o ../here/b.csv would replace b.csv, an input"),
+        (f"aggregate link.csv {RUN} -o b.csv", "-o b.csv would replace link.csv, an input"),
+        (f"aggregate a.npz {RUN} --initial-labels b.csv -o b.csv", "-o b.csv would replace b.csv, an input"),
+        (f"aggregate a.npz {RUN} --fixed b.csv -o b.csv", "-o b.csv would replace b.csv, an input"),
+        ("select b.csv -o b.csv", "-o b.csv would replace b.csv, an input"),
+        ("select a.npz --held-out b.csv -o b.csv", "-o b.csv would replace b.csv, an input"),
+        ("grid a.npz -o a.npz", "-o a.npz would replace a.npz, an input"),
+        ("path b.csv -k 2 -o b.csv", "-o b.csv would replace b.csv, an input"),
+        ("compare b.csv -k 2 -o b.csv", "-o b.csv would replace b.csv, an input"),
+    ],
+)
+def test_an_output_never_replaces_an_input(tmp_path, klump_cli, monkeypatch, words, message):
+    folder = tmp_path / "here"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    for number, name in enumerate(("a.npz", "b.csv", "d.csv")):
+        klump.write_chain(random_chain(5 + number, seed=number), name)
+    (folder / "link.csv").symlink_to("b.csv")
+    before = contents(folder)
+    result = klump_cli(words, status=2)
+    assert message in " ".join(result.stderr.split())
+    assert not result.stdout
+    assert contents(folder) == before
+
+
+@pytest.mark.parametrize(
+    ("source", "output", "message"),
+    [
+        ("w.tra", "w.TRA", "-o w.TRA would replace w.lab, a file of the input w.tra"),
+        ("v.tra", "v.TRA", "-o v.TRA would have the same .lab, .sta and reward files as the input v.tra"),
+        ("w1.tra", "w.tra", "-o w.tra would replace w1.srew, a file of the input w1.tra"),
+        ("w.map.csv", "w.drn", "-o w.drn would replace w.map.csv, an input"),
+    ],
+)
+def test_an_output_never_replaces_a_sibling_of_an_input(
+    tmp_path, klump_cli, monkeypatch, source, output, message
+):
+    monkeypatch.chdir(tmp_path)
+    chain = random_chain(5, seed=0)
+    klump.write_chain(klump.MarkovChain(chain, labels={"goal": [1]}, initial=0), "w.tra")
+    klump.write_chain(klump.MarkovChain(chain, rewards={"cost": [1.0, 2, 3, 4, 5]}), "w1.tra")
+    klump.write_chain(chain, "v.tra")
+    klump.write_chain(chain, "w.map.csv")
+    before = contents(tmp_path)
+    result = klump_cli(f"aggregate {source} {RUN} -o {output}", status=2)
+    assert message in " ".join(result.stderr.split())
+    assert contents(tmp_path) == before

@@ -12,6 +12,7 @@ from scipy import sparse
 
 import klump
 import models
+from klump import aggregation
 from klump.cli import quotients
 from klump.cli.reaching import format_bound
 
@@ -110,7 +111,7 @@ def test_a_label_that_splits_a_group_does_not_lose_the_result(model, klump_cli):
         ("--within 5", 2, "--within is the number of steps of --reach"),
         ("--reach success --within -1", 2, "--within"),
         ("--reach success --method stochastic", 2, "--reach does not apply to --method stochastic"),
-        ("-o model.tra", 2, "-o model.tra would replace FILE"),
+        ("-o model.tra", 2, "-o model.tra would replace model.tra, an input"),
         ("-o missing/q.drn", 2, "there is no folder 'missing'"),
         ("-o q.xyz", 2, "must end in .npz, .csv, .json, .parquet, .tra, .drn, .umb or .graphml"),
     ],
@@ -121,9 +122,17 @@ def test_what_is_refused(model, klump_cli, options, status, message):
     assert not result.stdout
 
 
+def test_a_restart_that_cannot_be_undone_is_refused_before_the_search(model, klump_cli, monkeypatch):
+    monkeypatch.setattr(aggregation, "aggregate", lambda *arguments, **options: pytest.fail("searched"))
+    result = klump_cli("aggregate model.tra -k 3 --restart 1 --reach success", status=1)
+    assert "--restart 1.0 leaves no transition of the chain before it; pass a smaller" in result.stderr
+
+
 def test_a_model_without_labels(chain_file, klump_cli):
     result = klump_cli("aggregate chain.csv --normalize -k 2 --reach goal", status=1)
     assert "--reach goal is not a label of the model; read a file with labels" in result.stderr
+    result = klump_cli("aggregate chain.csv --normalize -k 2 --respect-labels", status=1)
+    assert "needs labels, but the chain has none; read a file with labels, such as .tra" in result.stderr
 
 
 @pytest.mark.parametrize("suffix", [".tra", ".storm.tra", ".drn", ".umb", ".graphml"])

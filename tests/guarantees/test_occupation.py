@@ -111,3 +111,15 @@ def test_rarely_visited_states_hardly_count(monkeypatch):
     assert ever.lower <= exact <= ever.upper < 0.2
     monkeypatch.setattr(verification, "bound_occupation", lambda *_: None)
     assert answer.reachability("failure", 60).upper > 0.9
+
+
+@pytest.mark.parametrize("steps", [10_000, 10**9, 2**62])
+def test_many_steps_have_the_bounds_of_ever(steps):
+    """(1 - p)^-steps exceeds the largest float64."""
+    P = [[0, 0.5, 0.4, 0.1], [0, 0.3, 0.5, 0.2], [0, 0, 1, 0], [0, 0, 0, 1]]
+    chain = MarkovChain(P, labels={"goal": [2]}, initial=0, restart=0.1)
+    answer = Aggregation.from_labels(chain, [0, 0, 1, 2])
+    found, ever = answer.reachability("goal", steps), answer.reachability("goal")
+    exact = 0.4 + 0.5 * 0.5 / 0.7
+    assert found.lower <= exact <= found.upper
+    assert (found.lower, found.upper) == pytest.approx((ever.lower, ever.upper), abs=1e-6)

@@ -135,7 +135,7 @@ def _check_labels(given: Any, chain: MarkovChain) -> tuple[str, ...]:
                 "needs labels, but the chain has none",
                 argument="respect_labels",
                 value=True,
-                remedy=("pass ", Setting("labels"), " to MarkovChain, or read a file that has them"),
+                remedy="read a file with labels, such as .tra with .lab; in Python, MarkovChain takes labels too",
             )
         return tuple(label for label in chain.labels if not is_initial_label(label, chain))
     labels = [given] if isinstance(given, str) else given

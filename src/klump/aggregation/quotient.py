@@ -56,6 +56,8 @@ def build_quotient(answer: Aggregation) -> MarkovChain:
     model = model_of(answer)
     chain, mapping = model.chain, model.mapping
     mass = answer._state_weights
+    if model.restart is not None:
+        mass = model.restart.discounted_occupation(mass)
     matrix = aggregated_matrix(mass, mapping, chain.transition_matrix, model.restart)
     kept, split = project_labels(model)
     initial = None if chain.initial is None else np.asarray(chain.initial @ mapping.weights)

@@ -37,10 +37,11 @@ class Verification:
         """The chain on the groups for a model checker, with labels, initial distribution and rewards.
 
         Its transition matrix is U P W with P the matrix before a restart, and U the weights of the states within their
-        groups: the stationary distribution of the restarted chain, or any weights if the map is lumpable. A group has a
-        label if all of its states have it; a label that only a part of a group has is left out, and a note says so.
-        The initial distribution is that of the groups. State rewards are means over the group, transition rewards means
-        over the transitions between two groups. A group that consists of the state ``(restart)`` alone is left out;
+        groups: the stationary distribution of the restarted chain, in which a state without transitions counts as if it
+        had a self-loop, or any weights if the map is lumpable. A group has a label if all of its states have it; a
+        label that only a part of a group has is left out, and a note says so. The initial distribution is that of the
+        groups. State rewards are means over the group, transition rewards means over the transitions between two
+        groups. A group that consists of the state ``(restart)`` alone is left out;
         :attr:`MarkovChain.original_index` holds the numbers of the groups, which are also the names of the states, and
         :attr:`MarkovChain.applied` says what was left out.
 

@@ -68,6 +68,27 @@ class Restart:
         row[self.targets] = self.masses
         return row
 
+    def discounted_occupation(self, mass: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Occupation of the states before the restart, discounted by 1 - p per step, up to a factor.
+
+        It is the stationary distribution ``mass`` of the restarted chain, except for states that had no transition:
+        they are absorbing before the restart, but left after one step, instead of 1 / p, of the restarted chain.
+        """
+        occupation = mass.copy()
+        occupation[self.added] = 0.0
+        occupation[self.dead_ends] /= self.probability
+        return occupation
+
+    def require_invertible(self) -> None:
+        """Raise InvalidArgumentError if the matrix before the restart cannot be computed, as p = 1."""
+        if self.probability >= 1.0:
+            raise InvalidArgumentError(
+                "leaves no transition of the chain before it",
+                argument="restart",
+                value=self.probability,
+                remedy="pass a smaller probability",
+            )
+
 
 def record_restart(
     before: Restart | None,
@@ -111,13 +132,7 @@ def undo_blocks(matrix: Matrix, restart: Restart | None) -> Iterator[tuple[slice
     if restart is None:
         yield from row_blocks(matrix)
         return
-    if restart.probability >= 1.0:
-        raise InvalidArgumentError(
-            "leaves no transition of the chain before it",
-            argument="restart",
-            value=restart.probability,
-            remedy="pass a smaller probability",
-        )
+    restart.require_invertible()
     n = matrix.shape[0]
     jumps, is_added, is_dead = restart.jumps(n), np.zeros(n, dtype=bool), np.zeros(n, dtype=bool)
     is_added[restart.added] = True

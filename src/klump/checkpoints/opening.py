@@ -51,6 +51,8 @@ def open_checkpoint(
 
     Raises
     ------
+    InvalidArgumentError
+        If ``checkpoint`` is no name of a file.
     FileFormatError
         If the file exists without ``resume``, is damaged, is the checkpoint of another question or of another version
         of klump, or cannot be written.
@@ -78,6 +80,13 @@ def open_checkpoint(
     if isinstance(checkpoint, Scope):
         yield checkpoint.scope(f"question {digest(_describe(question))}")
         return
+    if not isinstance(checkpoint, str | os.PathLike):
+        raise InvalidArgumentError(
+            "must be the name of a file",
+            argument="checkpoint",
+            value=checkpoint,
+            remedy="pass a str or a Path, like 'run.ckpt'",
+        )
     described = _describe(question) | {"versions": _versions()}
     journal = Journal(checkpoint, described, resume=resume)
     try:

@@ -198,7 +198,7 @@ def command(
     def answer(source: ChainInput) -> _Answer:
         journal = expand(checkpoint, source)
         check_checkpoint(journal, resume=resume)
-        quotients.check_output(expand(output, source), source.path)
+        quotients.check_output(expand(output, source))
         wanted = reaching.Reach(reach, within)
         return _answer(source, files, search, wanted, names, journal, resume=resume, quiet=quiet)
 

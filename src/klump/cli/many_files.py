@@ -58,7 +58,7 @@ def check_patterns(sources: Sequence[ChainInput], **patterns: str | None) -> Non
         if NAME not in pattern:
             raise click.UsageError(
                 f"{option} needs {NAME} for the name of each file, like "
-                f"{option} '{Path(pattern).with_stem(NAME)}', as there are several"
+                f"{option} '{_suggest(option, pattern)}', as there are several"
             )
         seen: dict[str | None, str] = {}
         for source in sources:
@@ -138,6 +138,11 @@ def _align(
         (f"{row[0]:<{widths[0]}}", *row[1:-1], f"{row[-1]:<{widths[1]}}") for row in (columns, *rows)
     )
     return header, padded
+
+
+def _suggest(option: str, pattern: str) -> str:
+    """Name of an output that is none of the inputs, which may have the same suffix."""
+    return str(Path(pattern).with_stem(f"{NAME}-groups" if option == "-o" else NAME))
 
 
 def _stem(path: str) -> str:

@@ -14,6 +14,7 @@ from klump.choices import RESTRICTIONS
 from klump.cli import completion
 from klump.cli.commands import require_writable
 from klump.cli.inputs import ChainInput
+from klump.cli.overwriting import keep_inputs
 from klump.cli.table_columns import check_table, table_columns
 from klump.search.registry import DEFAULT_EFFORT, EFFORT_NAMES
 
@@ -377,7 +378,7 @@ def n_states_option(*, required: bool = True) -> Callable[[Function], Function]:
 def output_option(
     help: str, suffixes: tuple[str, ...] = (".npz", ".csv", ".json")
 ) -> Callable[[Function], Function]:
-    """Add -o; it is checked before the search."""
+    """Add -o; it is checked before the search, and must be none of the inputs."""
     choices = f"{', '.join(suffixes[:-1])} or {suffixes[-1]}"
 
     def check(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
@@ -387,4 +388,5 @@ def output_option(
             raise click.BadParameter(f"{value!r} must end in {choices}")
         return require_writable(value)
 
-    return click.option("-o", "--output", metavar="OUT", type=click.Path(), callback=check, help=help)
+    option = click.option("-o", "--output", metavar="OUT", type=click.Path(), callback=check, help=help)
+    return lambda function: option(keep_inputs(function))

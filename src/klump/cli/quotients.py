@@ -33,8 +33,8 @@ def map_file(output: str) -> Path:
     return path.with_name(f"{path.name[: -len(suffix_of(path) or '')]}.map.csv")
 
 
-def check_output(output: str | None, source: str) -> None:
-    """Raise before the search if the answer cannot be written: a package is missing, or it would replace the model."""
+def check_output(output: str | None) -> None:
+    """Raise before the search if the answer cannot be written: a package is missing, or the state map has no place."""
     suffix = "" if output is None else Path(output).suffix.lower()
     if suffix == TABLE:
         for package in ("pandas", "pyarrow"):
@@ -46,8 +46,6 @@ def check_output(output: str | None, source: str) -> None:
                 ) from error
     if output is None or suffix not in QUOTIENTS:
         return
-    if Path(output).exists() and Path(source).exists() and Path(output).samefile(source):
-        raise click.UsageError(f"-o {output} would replace FILE, the model; choose another name")
     from klump.files.atomic import check_writable
 
     try:

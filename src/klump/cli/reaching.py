@@ -58,7 +58,8 @@ def check_reach(labels: Sequence[str], steps: int | None, method: str) -> None:
 
 
 def check_labels(labels: Sequence[str], chain: MarkovChain) -> None:
-    """Raise before the search if the chain does not have a label."""
+    """Raise before the search if the chain does not have a label, or its restart cannot be undone."""
+    from klump.chain.restart import require_record
     from klump.chain.wording import format_state
 
     for label in labels:
@@ -72,6 +73,9 @@ def check_labels(labels: Sequence[str], chain: MarkovChain) -> None:
                 if known
                 else "read a file with labels, such as .tra with .lab",
             )
+    restart = require_record(chain._attributes.restart, chain.applied) if labels else None
+    if restart is not None:
+        restart.require_invertible()
 
 
 def bound(agg: Aggregation, labels: Sequence[str], steps: int | None) -> list[Reachability | str]:

@@ -43,13 +43,22 @@ class Siblings(NamedTuple):
     rewards: Mapping[str, Any] | None
 
 
+def stem_of(path: Path) -> str:
+    """Name that the files of a model share.
+
+    >>> stem_of(Path("models/die.tra.gz"))
+    'die'
+    """
+    found = _STEM.fullmatch(path.name)
+    return path.name if found is None else found[1]
+
+
 def existing(path: Path) -> list[Path]:
     """Sibling files that exist.
 
     Several reward structures have numbers, ``die1.srew``, ``die2.srew``, unless there is a model of that name.
     """
-    found = _STEM.fullmatch(path.name)
-    stem = path.name if found is None else found[1]
+    stem = stem_of(path)
     names = [f"{stem}.{kind}" for kind in _KINDS]
     for number in range(1, _MAX_REWARDS):
         rewards = [f"{stem}{number}.{kind}" for kind in ("srew", "trew")]
@@ -136,8 +145,7 @@ def writers(
     chain: MarkovChain, path: Path, write_labels: Callable[[MarkovChain, Path], None]
 ) -> dict[Path, Callable[[Path], None]]:
     """Sibling files for what the chain has, and their writers."""
-    found = _STEM.fullmatch(path.name)
-    stem = path.name if found is None else found[1]
+    stem = stem_of(path)
     files: dict[Path, Callable[[Path], None]] = {}
     if chain.has_names:
         files[path.with_name(f"{stem}.sta")] = partial(write_states, chain)

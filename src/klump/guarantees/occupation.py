@@ -16,6 +16,7 @@ verified.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
@@ -62,10 +63,7 @@ def bound_occupation(
     blocks
         Row blocks of the transition matrix before the restart.
     """
-    visits, n = mass.copy(), len(mass)
-    visits[restart.added] = 0.0
-    dead, p = restart.dead_ends, restart.probability
-    visits[dead] /= p  # absorbing before the restart, but left at once after it
+    visits, n, p = restart.discounted_occupation(mass), len(mass), restart.probability
     arrivals = np.zeros(n)
     for rows, block in blocks:
         arrivals += visits[rows] @ block
@@ -106,7 +104,8 @@ def bound_from_initial(
         Bounds on the visits of each state.
     """
     rate = 1.0 - occupation.discount
-    if steps is not None and occupation.discount**-steps <= _MAX_WEIGHT:
+    # In logarithms: (1 - p)^-t overflows.
+    if steps is not None and -steps * math.log(occupation.discount) <= math.log(_MAX_WEIGHT):
         return _within(rows, matrix, target, steps, initial, occupation)
     decided = target | ~can_reach(rows, target)
     lower, upper = 0.0, 1.0
