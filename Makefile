@@ -49,7 +49,7 @@ quick: $(STAMP)
 
 # The kernels as plain Python, so that what they do is checked without the compiler too.
 nojit: $(STAMP)
-	NUMBA_DISABLE_JIT=1 $(BIN)/pytest -n $(JOBS) tests/search/test_kernels.py tests/search/test_merging.py tests/search/test_exact.py tests/search/test_exhaustive.py tests/chain/test_stationary.py tests/distributed/test_steps.py -m 'not slow'
+	NUMBA_DISABLE_JIT=1 $(BIN)/pytest -n $(JOBS) tests/search/test_kernels.py tests/search/test_merging.py tests/search/test_exact.py tests/search/test_exhaustive.py tests/search/test_units.py tests/chain/test_stationary.py tests/distributed/test_steps.py -m 'not slow'
 
 coverage: $(STAMP)
 	NUMBA_DISABLE_JIT=1 $(BIN)/coverage run -m pytest -m 'not slow'

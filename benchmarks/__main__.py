@@ -8,12 +8,14 @@ from benchmarks import (
     cliffs,
     contest,
     efforts,
+    estimator,
     events,
     first_answer,
     lumping,
     many_machines,
     merging,
     renumbering,
+    selection,
     settling,
     sweeps,
 )
@@ -29,10 +31,12 @@ BENCHMARKS = {
     "many-machines": many_machines.run,
     "events": events.run,
     "renumbering": renumbering.run,
+    "selection": selection.run,
 }
 # These print tables or write files of their own.
 WITH_OPTIONS = {
     "efforts": lambda arguments: efforts.run(),
+    "estimator": lambda arguments: estimator.run(),
     "first-answer": lambda arguments: first_answer.run(),
     "cliffs": lambda arguments: cliffs.run(cliff_settings(arguments)),
     "peers": lambda arguments: contest.run(settings(arguments)),

@@ -50,3 +50,21 @@ def deadly_square(number: int, mark: str) -> list[int]:
     if number == 3:
         die_once(Path(mark))
     return [number, number * number]
+
+
+def die_while_writing(at_call: int) -> None:
+    """Make this process die when it writes a record of a checkpoint for the nth time, half of which is then there."""
+    from klump.checkpoints import journal
+
+    write = journal._write
+    calls = 0
+
+    def write_half(descriptor: int, content: bytes, offset: int) -> None:
+        nonlocal calls
+        calls += 1
+        if calls == at_call:
+            write(descriptor, content[: len(content) // 2], offset)
+            os.kill(os.getpid(), signal.SIGKILL)
+        write(descriptor, content, offset)
+
+    journal._write = write_half

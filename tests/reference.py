@@ -733,6 +733,51 @@ def critical_temperature_of_group(P, mu, members):
     return np.linalg.svd(np.sqrt(p)[:, None] * rows / np.sqrt(p @ rows), compute_uv=False)[1] ** 2
 
 
+def reach_within(P, target, steps):
+    """Probability from each state that one of the states of ``target`` is reached within a number of steps."""
+    n = len(P)
+    value = [1.0 if x in target else 0.0 for x in range(n)]
+    for _ in range(steps):
+        value = [1.0 if x in target else sum(float(P[x][y]) * value[y] for y in range(n)) for x in range(n)]
+    return np.array(value)
+
+
+def reach_ever(P, target):
+    """Probability from each state that one of the states of ``target`` is ever reached."""
+    P = np.asarray(P, dtype=float)
+    n, able = len(P), reachable(P)
+    unknown = [x for x in range(n) if x not in target and any(able[x][y] for y in target)]
+    value = np.array([1.0 if x in target else 0.0 for x in range(n)])
+    if unknown:
+        inner = P[np.ix_(unknown, unknown)]
+        gain = P[np.ix_(unknown, sorted(target))].sum(axis=1)
+        value[unknown] = np.clip(np.linalg.solve(np.eye(len(unknown)) - inner, gain), 0.0, 1.0)
+    return value
+
+
+def reach_bounds_within(P, labels, k, target, steps):
+    """Smallest and largest probability of reaching groups within a number of steps, if any member may stand for it."""
+    flows = np.asarray(P, dtype=float) @ indicator(labels, k)
+    lower = upper = np.array([1.0 if y in target else 0.0 for y in range(k)])
+    for _ in range(steps):
+        members = [[x for x in range(len(P)) if labels[x] == y] for y in range(k)]
+        lower, upper = (
+            np.array(
+                [1.0 if y in target else best(float(flows[x] @ value) for x in members[y]) for y in range(k)]
+            )
+            for best, value in ((min, lower), (max, upper))
+        )
+    return lower, upper
+
+
+def reach_bounds_ever(P, labels, k, target):
+    """The same without a limit of steps, by trying every choice of one member per group."""
+    flows = np.asarray(P, dtype=float) @ indicator(labels, k)
+    members = [[x for x in range(len(P)) if labels[x] == y] for y in range(k)]
+    values = [reach_ever(flows[list(choice)], target) for choice in itertools.product(*members)]
+    return np.min(values, axis=0), np.max(values, axis=0)
+
+
 # Dynamics
 
 

@@ -14,6 +14,7 @@ ROOMS = (
     "klump.files",
     "klump.guarantees",
     "klump.resampling",
+    "klump.selection",
     "klump.sources",
     "klump.sources.datasets",
     "klump.sources.random_chains",

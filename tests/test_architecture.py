@@ -20,12 +20,15 @@ ROOMS = [
     "chain",
     "dynamics",
     "files",
+    "checkpoints",
     "search",
     "guarantees",
     "aggregation",
     "distributed",
     "resampling",
+    "selection",
     "clustering",
+    "estimator",
     "comparison",
     "plots",
     "experiments",
@@ -105,8 +108,9 @@ def test_imports_follow_the_way_through_the_house(path):
 @pytest.mark.parametrize("path", modules(), ids=lambda path: str(path.relative_to(SOURCE)))
 def test_heavy_libraries_are_imported_inside_functions(path):
     compiled = "kernels" in path.parts or "elimination" in path.stem
+    derived = room(path) == "estimator"  # its class has base classes of scikit-learn
     for name, at_top in imports(ast.parse(path.read_text())):
-        if at_top and not compiled:
+        if at_top and not compiled and not (derived and name.startswith("sklearn")):
             assert name.split(".")[0] not in HEAVY, f"{path} imports {name} when it is itself imported"
 
 
@@ -117,7 +121,6 @@ def test_every_room_is_on_the_list():
 
 # Within a room, lazily: a result can save itself, and an answer of greedy merging knows its tree.
 ALLOWED_BACK_WITHIN = {
-    ("klump.aggregation.aggregation", "klump.aggregation.export"),
     ("klump.aggregation.aggregation", "klump.aggregation.storage"),
     ("klump.aggregation.aggregation", "klump.aggregation.tree"),
     ("klump.aggregation.grids", "klump.aggregation.storage"),

@@ -33,6 +33,7 @@ WITHOUT_COST = {
     "klump.guarantees.monte_carlo.estimate_entropy_rate",
     "klump.resampling.question.bootstrap",
     "klump.resampling.question.posterior",
+    "klump.selection.question.select",
 }
 FEW = {"method": "sequential", "n_init": 2}
 CALLS = {
@@ -49,6 +50,9 @@ CALLS = {
     ),
     "klump.resampling.question.bootstrap": lambda call: klump.bootstrap(
         COUNTS, 3, n_samples=3, **FEW, progress=call
+    ),
+    "klump.selection.question.select": lambda call: klump.select(
+        CHAIN, [2, 3], [0.5], **FEW, n_restarts=1, n_shuffles=2, progress=call
     ),
     "klump.distributed.refinement.refine": lambda call: klump.distributed.refine(
         CHAIN, np.arange(21) % 3, progress=call

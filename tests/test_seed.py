@@ -44,6 +44,9 @@ CALLS = {
     "klump.resampling.question.bootstrap": lambda **seed: (
         klump.bootstrap(COUNTS, 4, n_samples=3, **FEW, **seed).posterior.costs
     ),
+    "klump.selection.question.select": lambda **seed: [
+        row.restart_agreement for row in klump.select(CHAIN, [4, 5], [0.5], **FEW, **seed).table
+    ],
     "klump.distributed.refinement.refine": lambda **seed: (
         klump.distributed.refine(CHAIN, RANDOM_LABELS, **seed).trace
     ),
@@ -118,11 +121,12 @@ def test_results_with_a_random_state_have_a_seed():
     kinds = [getattr(klump, name) for name in klump.__all__]
     kinds = [kind for kind in kinds if is_dataclass(kind)]
     with_state = {kind for kind in kinds if "random_state" in {field.name for field in fields(kind)}}
-    assert with_state == {klump.Aggregation, klump.Comparison, klump.Posterior}
+    assert with_state == {klump.Aggregation, klump.Comparison, klump.Posterior, klump.Selection}
     results = [
         klump.aggregate(CHAIN, 2, seed=3, **FEW),
         klump.compare(CHAIN, 2, methods=["sequential"], outside=False, n_init=1, seed=3),
         klump.posterior(COUNTS, PLANTED, n_samples=2, seed=3),
+        klump.select(CHAIN, [2], [0.5], seed=3, **FEW),
     ]
     for result in results:
         assert result.seed == result.random_state == 3

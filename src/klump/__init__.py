@@ -26,11 +26,16 @@ _HOME = {
     "KlumpError": "klump.errors",
     "LagScan": "klump.dynamics",
     "LongTimeChain": "klump.dynamics",
+    "MarkovAggregation": "klump.estimator",
     "MarkovChain": "klump.chain",
     "MonteCarlo": "klump.guarantees",
+    "Reachability": "klump.guarantees",
     "Posterior": "klump.resampling",
     "RelaxationCurve": "klump.clustering",
     "Row": "klump.comparison",
+    "Selection": "klump.selection",
+    "SelectionRow": "klump.selection",
+    "SelectionTable": "klump.selection",
     "SequenceCounts": "klump.resampling",
     "Split": "klump.search.deterministic_annealing",
     "aggregate": "klump.aggregation",
@@ -50,6 +55,7 @@ _HOME = {
     "read_chain": "klump.files",
     "relaxation_curve": "klump.clustering",
     "score": "klump.aggregation",
+    "select": "klump.selection",
     "write_chain": "klump.files",
     "write_mapped": "klump.files",
 }
@@ -83,6 +89,7 @@ if TYPE_CHECKING:
     from klump.dynamics import LagScan as LagScan
     from klump.dynamics import LongTimeChain as LongTimeChain
     from klump.errors import KlumpError as KlumpError
+    from klump.estimator import MarkovAggregation as MarkovAggregation
     from klump.files import read_chain as read_chain
     from klump.files import write_chain as write_chain
     from klump.files import write_mapped as write_mapped
@@ -90,12 +97,17 @@ if TYPE_CHECKING:
     from klump.guarantees import Bracket as Bracket
     from klump.guarantees import Guarantees as Guarantees
     from klump.guarantees import MonteCarlo as MonteCarlo
+    from klump.guarantees import Reachability as Reachability
     from klump.resampling import Bootstrap as Bootstrap
     from klump.resampling import Posterior as Posterior
     from klump.resampling import SequenceCounts as SequenceCounts
     from klump.resampling import bootstrap as bootstrap
     from klump.resampling import posterior as posterior
     from klump.search.deterministic_annealing import Split as Split
+    from klump.selection import Selection as Selection
+    from klump.selection import SelectionRow as SelectionRow
+    from klump.selection import SelectionTable as SelectionTable
+    from klump.selection import select as select
     from klump.sources import datasets as datasets
 
 

@@ -28,6 +28,10 @@ _MAX_DOUBLINGS = 50
 _PLATEAU_LOSS_SHARE = 0.75
 # Losses per doubling that differ by at most this are equal, in bits.
 _LOSS_TOLERANCE = 1e-9
+# Entries of a relaxed matrix of relax(): 2,000 dense states, 32 MB.
+_MAX_RELAXED_TRANSITIONS = 4_000_000
+# relax() stops at a plateau, where a doubling of the steps loses less than this, in bits.
+_MIN_LOSS = 1e-3
 # Rows per chunk: 10 MB of float64 at 5,000 states.
 _ROWS_PER_CHUNK = 256
 
@@ -129,7 +133,7 @@ def cluster(
         )
     n_groups = check_groups(n_clusters, chain.n_states, "points", name="n_clusters")
     return aggregate(
-        chain.power(_check_relaxation(chain, relaxation)),
+        chain.power(check_relaxation(chain, relaxation)),
         n_groups,
         beta,
         method,
@@ -159,7 +163,8 @@ def _row_names(points: Any) -> list[Any] | None:
     return names if len(set(names)) == len(names) and names != list(range(len(names))) else None
 
 
-def _check_relaxation(chain: MarkovChain, relaxation: Any) -> int:
+def check_relaxation(chain: MarkovChain, relaxation: Any, choices: str = "'plateau'") -> int:
+    """Return the number of steps of the walk per step of the chain; ``choices`` are the words of an error."""
     if relaxation is None:
         return 1
     if isinstance(relaxation, str) and relaxation == "plateau":
@@ -174,9 +179,43 @@ def _check_relaxation(chain: MarkovChain, relaxation: Any) -> int:
         return plateau
     if not is_integer(relaxation) or relaxation < 1:
         raise InvalidArgumentError(
-            "must be a number of steps, 'plateau' or None", argument="relaxation", value=relaxation
+            f"must be a number of steps, {choices} or None", argument="relaxation", value=relaxation
         )
     return int(relaxation)
+
+
+def relax(chain: MarkovChain, min_information: float) -> tuple[MarkovChain, int]:
+    """Double the steps that are taken as one while I(X_1; X_{1+r}) stays at least ``min_information`` bits.
+
+    Ends before a matrix with more than 4,000,000 transitions, and on a plateau of the information.
+
+    Returns
+    -------
+    The relaxed chain, and its number of steps r.
+
+    Examples
+    --------
+    >>> from klump.sources.random_chains import block_chain
+    >>> chain, blocks = block_chain((10, 10, 10, 10), alpha=0.99, random_state=1)
+    >>> relaxed, steps = relax(chain, 1.0)
+    >>> steps, chain.redundancy_rate > relaxed.redundancy_rate > 1.0
+    (16, True)
+    """
+    relaxed, steps = chain, 1
+    while relaxed.n_transitions <= _MAX_RELAXED_TRANSITIONS and steps < 2**_MAX_DOUBLINGS:
+        matrix = relaxed.transition_matrix
+        try:
+            further = chain._with_power(product(matrix, matrix, chain.stationary_distribution), 2 * steps)
+        except InvalidArgumentError:  # the product has too many transitions
+            break
+        information = further.redundancy_rate if further.is_irreducible else 0.0
+        if information < min_information or further.n_transitions > _MAX_RELAXED_TRANSITIONS:
+            break
+        loss = relaxed.redundancy_rate - information
+        relaxed, steps = further, 2 * steps
+        if loss < _MIN_LOSS:
+            break
+    return relaxed, steps
 
 
 def relaxation_curve(chain: ChainLike) -> RelaxationCurve:

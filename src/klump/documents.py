@@ -7,6 +7,7 @@ import platform
 from collections.abc import Hashable
 from importlib.metadata import PackageNotFoundError, version
 from importlib.resources import files
+from numbers import Integral
 from typing import Any
 
 # File of the schema; its number changes when a document loses a key or a key its meaning.
@@ -33,8 +34,13 @@ def plain(value: Any) -> Any:
 
 
 def name(state: Hashable) -> str | int:
-    """Return a state's name for JSON: strings and integers as they are, others as strings."""
-    return state if isinstance(state, str | int) else str(state)
+    """Return a state's name for JSON: strings and integers, also those of NumPy, as they are; others as strings.
+
+    >>> name("a"), name(3), name((0, 1))
+    ('a', 3, '(0, 1)')
+    """
+    is_number = isinstance(state, Integral) and not isinstance(state, bool)
+    return int(state) if is_number else str(state)  # type: ignore[call-overload]
 
 
 def versions(*packages: str) -> dict[str, str | None]:

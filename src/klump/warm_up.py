@@ -164,6 +164,18 @@ def _method(method: str, kind: Any, n_states: int, betas: tuple[float, ...] = _B
     return ask
 
 
+def _constraints(kind: Any, n_states: int) -> Callable[[], None]:
+    def ask() -> None:
+        from klump.aggregation import aggregate
+        from klump.sources.random_chains import random_chain
+
+        chain = random_chain(n_states, kind)
+        for beta in _BETAS:
+            aggregate(chain, 4, beta, n_init=2, must_link=[(0, 1)], cannot_link=[(0, 2)])
+
+    return ask
+
+
 def _mapped() -> None:
     from klump.aggregation import aggregate
     from klump.files import read_chain, write_chain
@@ -205,6 +217,11 @@ QUESTIONS: dict[str, Callable[[], None]] = {
         f"{method}, {kind}, large": _method(method, kind, _MULTILEVEL)
         for method in _SIZE_DEPENDENT
         for kind in ("dense", "sparse")
+    },
+    **{
+        f"constraints, {kind}, {n_states} states": _constraints(kind, n_states)
+        for kind in ("dense", "sparse")
+        for n_states in (40, _MULTILEVEL)
     },
     "memory-mapped": _mapped,
     "blocks of states": _blocks,

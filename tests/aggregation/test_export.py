@@ -28,9 +28,10 @@ def soft():
 def test_frames_have_a_row_per_state(hard, soft):
     pytest.importorskip("pandas")
     frame = hard.to_frame()
-    assert list(frame.columns) == ["state", "group", "mass", "membership"]
+    assert list(frame.columns) == ["state", "group", "mass", "membership", "name"]
     assert frame["state"].tolist() == ["a", "b", 3]
     assert frame["group"].tolist() == [0, 0, 1]
+    assert frame["name"].tolist() == ["a b", "a b", "3"]
     np.testing.assert_allclose(frame["mass"], hard.original.stationary_distribution)
     assert frame.groupby("group")["mass"].sum().to_numpy() == pytest.approx(hard.masses)
     assert frame["membership"].tolist() == [1.0, 1.0, 1.0]
@@ -119,3 +120,12 @@ def test_a_package_that_is_not_installed(hard, monkeypatch, package, method):
     monkeypatch.setitem(sys.modules, package, None)
     with pytest.raises(MissingPackageError, match=f"{method}\\(\\) needs {package}; pip install {package}"):
         getattr(hard, method)()
+
+
+def test_integers_of_numpy_are_integers_in_documents():
+    names = [np.int64(4), np.int32(7), np.str_("a"), True]
+    chain = klump.MarkovChain(np.full((4, 4), 0.25), names)
+    document = klump.Aggregation.from_labels(chain, [0, 0, 1, 1]).to_dict()
+    assert document["states"] == [4, 7, "a", "True"]
+    assert [type(name) for name in document["states"]] == [int, int, str, str]
+    json.dumps(document, allow_nan=False)

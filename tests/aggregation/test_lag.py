@@ -102,7 +102,7 @@ def test_the_chain_of_microstates_is_exact(small_powers):
 
 def test_lags_beyond_the_limit_are_errors(small_powers, monkeypatch):
     chain, labels = sparse_block_chain(600, 4, 6, "metastable", 0)
-    with pytest.raises(InvalidArgumentError, match="initial map cannot be taken"):
+    with pytest.raises(InvalidArgumentError, match="initial is about states"):
         klump.aggregate(chain, 4, lag=6, initial=labels)
     monkeypatch.setattr(lagged, "_MAX_PRODUCTS", 1000)
     with pytest.raises(InvalidArgumentError, match=r"lag=6 is too large: .*smaller lag"):

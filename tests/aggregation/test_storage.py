@@ -21,6 +21,7 @@ import chains
 import klump
 from klump.aggregation import storage
 from klump.aggregation.aggregation import Aggregation
+from klump.aggregation.constraints import GroupConstraints
 from klump.aggregation.mapping import as_mapping
 from klump.aggregation.path import AggregationPath
 from klump.aggregation.storage import load, save
@@ -38,10 +39,12 @@ FACTS = {
     "trace": (0.5, 1 / 3, 0.1),
     "interrupted": True,
     "interrupted_after": 2.5,
+    "constraints": GroupConstraints(fixed=((0, 1), (1, "x")), must_link=((0, 1),), min_mass=0.125),
     "effort": "thorough",
     "lag": 3,
     "microstates": 2,
     "made_with": (("klump", "0.1.0"), ("numpy", "2.0")),
+    "group_names": None,
 }
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 from benchmarks import __main__ as command
-from benchmarks import cliffs, contest, efforts, first_answer, many_machines
+from benchmarks import cliffs, contest, efforts, estimator, first_answer, many_machines
 from benchmarks.measure import Verdict
 
 
@@ -62,6 +62,7 @@ def test_chosen_benchmarks_run_in_order_and_are_written(monkeypatch, capsys):
     monkeypatch.setattr(contest, "run", lambda settings: done.append(("peers", settings.rounds)))
     monkeypatch.setattr(cliffs, "run", lambda settings: done.append(("cliffs", settings.rounds)))
     monkeypatch.setattr(efforts, "run", lambda: done.append(("efforts", None)))
+    monkeypatch.setattr(estimator, "run", lambda: done.append(("estimator", None)))
     monkeypatch.setattr(first_answer, "run", lambda: done.append(("first-answer", None)))
     command.main(command.parsed(["merging", "sweeps", "peers", "--rounds", "4"]))
     assert done == [("merging", "merging"), ("sweeps", "sweeps"), ("peers", 4)]

@@ -158,7 +158,7 @@ def test_path(klump_cli, chain_file, chain):
         assert record["cost"] == pytest.approx(agg.cost, abs=1e-12)
     lines = klump_cli(f"{PATH} --betas 1,0.5,0").stdout.splitlines()
     assert lines[1] == "2 groups per beta (seed 0); costs in bits"
-    assert lines[3].split() == ["beta", "cost", "lumpability", "predictability", "kept", "epsilon"]
+    assert lines[3].split() == ["beta", "cost", "lumpability", "predictability", "kept", "epsilon", "moved"]
     assert [line.split()[0] for line in lines[4:]] == ["1", "0.5", "0"]
 
 

@@ -86,7 +86,7 @@ def test_ways_out(klump_cli, tmp_path, monkeypatch):
     ("arguments", "message"),
     [
         ("a.foo", "OUT: the suffix '.foo' is not known"),
-        ("nowhere/a.npz", "OUT: there is no folder 'nowhere'"),
+        ("nowhere/a.npz", "klump: error: nowhere/a.npz: there is no folder 'nowhere'"),
         ("a.csv --mmap", "--mmap writes a folder, but OUT ends in .csv"),
         ("a.npz --stationary", "--stationary needs a mapped folder"),
         ("a.npz --initial x", "--initial is the initial state of --restart"),

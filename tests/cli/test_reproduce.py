@@ -171,6 +171,27 @@ def test_same_seed_same_bytes(folder, klump_cli):
     assert summary("--seed 1", "d") != first
 
 
+def test_checkpoint_and_resume(folder, klump_cli):
+    klump_cli("reproduce -o a")
+    expected = (folder / "a" / "summary.json").read_bytes()
+    klump_cli("reproduce -o b --checkpoint kept")
+    assert {path.name for path in (folder / "kept").iterdir()} == {"quick.jsonl"}
+    assert not (folder / "b" / "pieces").exists()
+    error = klump_cli("reproduce -o c --checkpoint kept", status=1).stderr
+    assert error == (
+        "klump: error: kept: this folder has finished pieces; pass --resume to continue that run, or delete it\n"
+    )
+    assert not (folder / "c").exists()
+    # As after kill -9: one piece is complete, the next one cut.
+    pieces = folder / "kept" / "quick.jsonl"
+    lines = pieces.read_bytes().splitlines(keepends=True)
+    pieces.write_bytes(lines[0] + lines[1][:20])
+    klump_cli("reproduce -o c --checkpoint kept --resume")
+    assert (folder / "c" / "summary.json").read_bytes() == expected
+    klump_cli("reproduce -o a --resume")
+    assert (folder / "a" / "summary.json").read_bytes() == expected
+
+
 def test_names(folder, klump_cli):
     assert klump_cli("reproduce --list").stdout == "two-words  the first\nquick      the second\n"
     assert list(folder.iterdir()) == []

@@ -51,6 +51,11 @@ def schema_of(document):
         ("aggregate chain.npz -k 2 --time-limit 1e-9", "klump/aggregation/1"),
         ("path chain.npz -k 2 --betas 1,0.5,0", "klump/path/1"),
         ("grid chain.npz -k 2..3 --beta 0.5 --beta 1", "klump/grid/1"),
+        ("select chain.npz -k 2..3 --beta 0.5 --beta 1", "klump/selection/1"),
+        (
+            "select chain.csv --normalize -k 2..3 --beta 0.5 --resamples 0 --time-limit 1e-9",
+            "klump/selection/1",
+        ),
         ("score chain.npz labels.json", "klump/score/1"),
         ("score chain.npz labels.json --guarantees --horizon 3 --beta 0 --beta 1", "klump/score/1"),
         ("score chain.npz soft.json", "klump/score/1"),
@@ -70,6 +75,22 @@ def test_documents_follow_the_schema(files, klump_cli, arguments, schema):
     assert "input" in document
 
 
+@pytest.mark.parametrize(
+    "arguments", ["info chain.npz absorbing.csv chain.csv", "aggregate chain.npz chain.csv -k 2"]
+)
+def test_documents_of_several_files_follow_the_schema(files, klump_cli, arguments):
+    """Without --normalize the last file is an error."""
+    document = json.loads(klump_cli(f"{arguments} --json -q", status=1).stdout)
+    assert schema_of(document) == "klump/files/1"
+    assert schema_of(document["documents"][0]).startswith(
+        f"klump/{arguments[:4]}".replace("aggr", "aggregation")
+    )
+    assert schema_of(document["documents"][-1]) == "klump/error/1"
+    assert document["n_failed"] == 1
+    document["documents"][0]["extra"] = 1
+    assert not VALIDATOR.is_valid(document)
+
+
 @pytest.mark.parametrize("arguments", ["info missing.csv", "aggregate chain.npz -k 9", "info chain.csv"])
 def test_errors_follow_the_schema(files, klump_cli, arguments):
     document = json.loads(klump_cli(f"{arguments} --json -q", status=1).stdout)
@@ -84,7 +105,8 @@ def test_to_dict_is_the_document_of_the_command_line(files, klump_cli, chain, op
     assert schema_of(own) == "klump/aggregation/1"
     assert own == {key: value for key, value in printed.items() if key in own}
     settings = {"n_init", "step", "max_sweeps", "allow_empty", "tolerance", "time_limit"}
-    assert printed.keys() - own.keys() == settings | {"input", "initial_labels_input"}
+    inputs = {"input", "initial_labels_input", "constraints_input"}
+    assert printed.keys() - own.keys() == settings | inputs | {"reachability"}
 
 
 @pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="nothing is compiled")

@@ -33,6 +33,7 @@ def test_import_klump_is_light():
         ["aggregate"],
         ["path"],
         ["grid"],
+        ["select"],
         ["score"],
         ["compare"],
         ["convert"],

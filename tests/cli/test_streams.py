@@ -90,3 +90,40 @@ def test_a_slow_reader_gets_everything(shell):
     assert ended.returncode == 0
     assert ended.stdout.startswith("{\n")
     assert ended.stdout.endswith("}\n")
+
+
+COMMANDS = {
+    "info": "info chain.npz --json",
+    "info of several files": "info chain.npz chain.npz --json",
+    "aggregate": "aggregate chain.npz -k 2 -q --json --checkpoint run.ckpt -o out.json",
+    "aggregate of several files": "aggregate chain.npz ./chain.npz -k 2 -q --json",
+    "path": "path chain.npz -k 2 -q --json --checkpoint run.ckpt -o out.json",
+    "grid": "grid chain.npz -k 2..3 -q --json --checkpoint run.ckpt -o out.json",
+    "convert": "convert chain.npz out.json.csv --json -q",
+}
+
+
+@pytest.mark.parametrize("words", COMMANDS.values(), ids=COMMANDS)
+def test_every_command_ends_with_one_line_at_most(shell, tmp_path, words):
+    """A closed pipe, a full disk: files are complete, and there are no others."""
+    ended = shell(f"$PYTHON -m klump {words} | true")
+    assert (ended.returncode, ended.stderr) == (141, "")
+    names = {path.name for path in tmp_path.iterdir()}
+    assert names <= {"chain.npz", "out.json", "out.json.csv", "run.ckpt"}
+    contents = {name: (tmp_path / name).read_bytes() for name in names}
+    if os.path.exists("/dev/full"):
+        resume = " --resume" if "run.ckpt" in names else ""
+        ended = shell(f"$PYTHON -m klump {words}{resume} >/dev/full")
+        assert (ended.returncode, ended.stderr) == (1, NO_SPACE)
+        assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == contents
+
+
+@pytest.mark.parametrize("words", ["aggregate chain.npz -k 2", "grid chain.npz -k 2", "convert chain.npz"])
+@pytest.mark.parametrize("place", ["chain.npz/out.csv", "nowhere/out.csv"])
+def test_folder_that_cannot_be_written(shell, tmp_path, words, place):
+    option = "" if words.startswith("convert") else "-o "
+    ended = shell(f"$PYTHON -m klump {words} {option}{place}")
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert ended.stderr.startswith(f"klump: error: {place}: ")
+    assert ended.stderr.count("\n") == 1
+    assert [path.name for path in tmp_path.iterdir()] == ["chain.npz"]

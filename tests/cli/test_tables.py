@@ -10,31 +10,29 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 import klump
-from klump.chain.wording import format_number
+from klump.chain.wording import format_number, format_state, list_states
 from klump.cli import tables
 
 
 @given(st.lists(st.text(max_size=6), max_size=12), st.integers(20, 60))
 def test_names_fit_the_width(names, width):
-    line = tables.list_states(names, width)
+    line = list_states(names, width)
     # A single name that is too long for the line is shown anyway.
-    assert cell_len(line) <= max(
-        width, max((cell_len(tables.format_state(name)) for name in names), default=0) + 9
-    )
+    assert cell_len(line) <= max(width, max((cell_len(format_state(name)) for name in names), default=0) + 9)
     assert "\n" not in line
     if " ... +" not in line:
-        assert line == " ".join(map(tables.format_state, names))
+        assert line == " ".join(map(format_state, names))
 
 
 @pytest.mark.parametrize(
     ("width", "line"), [(80, "a b c d"), (7, "a b c d"), (6, "a ... +3"), (1, "a ... +3")]
 )
 def test_names_that_do_not_fit_are_counted(width, line):
-    assert tables.list_states("abcd", width) == line
+    assert list_states("abcd", width) == line
 
 
 def test_names_that_would_be_misread_are_quoted():
-    assert tables.list_states([" ", "", "a b", "\n", '"', ",", "x"], 80) == """' ' '' 'a b' '\\n' " , x"""
+    assert list_states([" ", "", "a b", "\n", '"', ",", "x"], 80) == """' ' '' 'a b' '\\n' " , x"""
 
 
 @pytest.mark.parametrize(

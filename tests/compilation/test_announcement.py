@@ -81,6 +81,20 @@ def test_a_need_includes_that_of_a_small_chain(table, keys, caplog):
     assert "about 7 s" in caplog.messages[0]
 
 
+def test_a_need_with_kernels_of_a_small_chain_has_all_that_it_needs(table):
+    table["needs"] = {
+        "a": ["x", "y"],
+        "a, small": ["x", "z"],
+        "b": ["v"],
+        "b, small": ["w"],
+        "c, small": ["u"],
+    }
+    assert announcement._needed_keys("a") == ["x", "y"]
+    assert announcement._needed_keys("b") == ["v", "w"]
+    assert announcement._needed_keys("c") == ["u"]
+    assert announcement._needed_keys("d") == []
+
+
 def test_estimate_leaves_out_what_is_in_the_cache(table, keys, caplog):
     table["seconds"] = dict(zip(keys, (2.0, 5.0), strict=True))
     table["needs"] = {"both": keys}

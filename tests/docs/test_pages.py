@@ -94,6 +94,7 @@ def test_every_json_key_in_the_glossary_exists(tmp_path, monkeypatch):
         "aggregate chain.npz -k 2 --method stochastic",
         "grid chain.npz -k 2",
         "path chain.npz -k 2",
+        "select chain.npz -k 2 --beta 0.5",
         "score chain.npz labels.json --guarantees --horizon 3",
         "dynamics chain.npz labels.json --committor 1 2 --absorption 1 --absorption 2",
         "compare chain.npz -k 2 --methods auto --no-outside",

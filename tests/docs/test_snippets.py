@@ -12,7 +12,7 @@ import shlex
 import shutil
 import subprocess
 import sys
-from contextlib import suppress
+from contextlib import chdir, suppress
 from pathlib import Path
 
 import click
@@ -40,7 +40,9 @@ labels = np.arange(76) % 4
 X = np.random.default_rng(0).normal(size=(90, 2)) + 6 * np.repeat(np.arange(3), 30)[:, None]
 """,
     "methods.md": _SMALL_CHAIN + "answer = klump.aggregate(chain, 4)\nt = 10\n",
+    "choosing.md": _SMALL_CHAIN,
     "compare.md": _SMALL_CHAIN,
+    "long_runs.md": _SMALL_CHAIN,
     "scale.md": _SMALL_CHAIN + "klump.write_chain(chain, 'chain.mapped')\n",
     "uncertainty.md": """
 import klump
@@ -57,7 +59,8 @@ walks = list(walk.reshape(40, 500))
 SMALLER = {
     # Each of these searches takes seconds on the 76 letters; tests/search/ has what they find.
     "README.md": {
-        "klump.compare(chain, n_states=4, beta=0.5)": "klump.compare(answer.chain, n_states=2, beta=0.5)"
+        "klump.compare(chain, n_states=4, beta=0.5)": "klump.compare(answer.chain, n_states=2, beta=0.5)",
+        "klump.select(chain)": "klump.select(answer.chain, [2], [0.5])",
     },
     "generated_information.md": {"gamma=0.05)   ": "gamma=0.05, method='sequential')"},
     # A million states, whose folder takes 120 MB.
@@ -76,7 +79,14 @@ PROGRAMS = {"many_machines.md"}
 # Each block stands on its own, and is skipped where a package that it imports is not installed.
 SECTIONS = {"bring_your_data.md"}
 # Pages that show what they print, beside the line or in a block ```text below.
-PRINTED = {"continuous_time.md", "dynamics.md", "guarantees.md", "many_machines.md", "tutorial.md"}
+PRINTED = {
+    "continuous_time.md",
+    "dynamics.md",
+    "guarantees.md",
+    "many_machines.md",
+    "tutorial.md",
+    "verification.md",
+}
 
 # Commands that are parsed but not run, and why.
 NOT_RUN = {
@@ -208,8 +218,9 @@ def small_files(tmp_path_factory):
     """A folder with a chain of 14 states under each name that the pages use, as probabilities and as counts."""
     folder = tmp_path_factory.mktemp("files")
     chain, labels = block_chain((3, 3, 4, 4), alpha=0.7, eps=0.2, random_state=0)
-    for file in ("chain.csv", "chain.npz", "chain.mtx", "model.csv", "shop.csv"):
+    for file in ("chain.csv", "chain.mtx", "model.csv", "shop.csv"):
         klump.write_chain(chain, folder / file)
+    klump.write_chain(klump.MarkovChain(chain, labels={"goal": labels == 0}), folder / "chain.npz")
     (folder / "labels.csv").write_text("state,group\n" + "".join(f"{i},{y}\n" for i, y in enumerate(labels)))
     write_events(folder)
     counts = np.ceil(1e4 * chain.joint).astype(int)
@@ -217,6 +228,8 @@ def small_files(tmp_path_factory):
     for file in ("letters.csv", "src/klump/data/letter_bigrams.csv"):
         (folder / file).parent.mkdir(parents=True, exist_ok=True)
         (folder / file).write_text("from,to,count\n" + rows)
+    with chdir(folder):  # writes voters.tra and uneven.tra
+        exec(blocks("verification.md", "python")[0][1], {})
     return folder
 
 
@@ -254,3 +267,11 @@ def test_the_tutorial_finds_the_same_on_the_command_line(tmp_path, monkeypatch):
     found = json.loads(result.stdout)
     assert found["cost"] == pytest.approx(answer.cost, abs=1e-12)
     assert found["labels"] == answer.labels.tolist()
+
+
+def test_the_page_on_verification_shows_what_is_printed(small_files, monkeypatch):
+    monkeypatch.chdir(small_files)
+    command = next(c for c in klump_commands("verification.md") if "--reach" in c)
+    result = CliRunner().invoke(main, shlex.split(command)[1:])
+    shown = [line for line in PAGES["verification.md"].read_text().splitlines() if line.startswith("reach ")]
+    assert shown == [line for line in result.stdout.splitlines() if line.startswith("reach ")]

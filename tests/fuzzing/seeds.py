@@ -257,7 +257,9 @@ def answers(kind: str) -> list[Files]:
     """A saved aggregation, path, grid or tree, of a dense and of a sparse chain."""
     made = {
         "aggregation": lambda chain: klump.aggregate(chain, 3, method="sequential", n_init=2, random_state=0),
-        "path": lambda chain: klump.beta_path(chain, 3, betas=[1.0, 0.5], n_init=2, random_state=0),
+        "path": lambda chain: klump.beta_path(
+            chain, 3, betas=[1.0, 0.5], n_init=2, random_state=0
+        ).with_names(["in", "out", "ä \\"]),
         "grid": lambda chain: klump.grid(
             chain, [2, 3], betas=[1.0, 0.5], method="sequential", n_init=2, random_state=0
         ),

@@ -5,6 +5,7 @@ import pytest
 from scipy import sparse
 
 import klump
+from klump.search.constraints import no_pairs
 from klump.search.exhaustive import exhaustive, n_partitions
 from klump.search.kernels.enumeration import cheapest_partition
 from klump.search.method import Task
@@ -35,7 +36,8 @@ def test_every_partition_is_seen_once(n, k):
     chain = random_chain(n, kind="dense", random_state=0)
     best, labels, most = (np.zeros(n, dtype=np.int64) for _ in range(3))
     mu, joint = chain.stationary_distribution.copy(), np.array(chain.joint)
-    seen = cheapest_partition(joint, mu, MIDDLE.weights, 0.0, labels, most, np.zeros((n + k + 1, k)), best)
+    work = np.zeros((n + k + 1, k))
+    seen = cheapest_partition(joint, mu, MIDDLE.weights, no_pairs(), 0.0, labels, most, work, best)
     assert seen == len(list(partitions(n, k))) == n_partitions(n, k, 10**6)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from collections.abc import Mapping as MappingOf
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from klump.aggregation.constraints import NO_CONSTRAINTS, GroupConstraints
 from klump.aggregation.costs import (
     Costs,
     aggregated_matrix,
@@ -18,13 +20,16 @@ from klump.aggregation.costs import (
     next_group_distributions,
 )
 from klump.aggregation.dynamics import AggregationDynamics
+from klump.aggregation.export import Exports
+from klump.aggregation.layout import answer_lines
 from klump.aggregation.lifting import LIFTINGS
 from klump.aggregation.lumpable import is_lumpable
 from klump.aggregation.mapping import Mapping, as_mapping, from_labels
+from klump.aggregation.names import default_names, names_of_labels, rename
 from klump.aggregation.notes import Note, notes_on
+from klump.aggregation.verification import Verification
 from klump.arguments import DEFAULT_SEED, Progress, check_beta, check_gamma
 from klump.chain import ChainLike, MarkovChain, as_chain
-from klump.chain.wording import format_count, format_state
 from klump.errors import UNSET, InvalidArgumentError
 from klump.guarantees import (
     Bisimulation,
@@ -47,7 +52,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Aggregation(AggregationDynamics):
+class Aggregation(AggregationDynamics, Verification, Exports):
     """A chain, a map from its states to groups, and everything that can be computed from them.
 
     Usually made by :func:`klump.aggregate`; :meth:`from_labels` takes a map from elsewhere.
@@ -88,19 +93,24 @@ class Aggregation(AggregationDynamics):
     """The effort of ``"auto"``; None for other methods."""
     interrupted_after: float | None = None
     """The time limit in seconds, if that stopped the search; None if Ctrl-C did, or nothing."""
+    constraints: GroupConstraints = field(default=NO_CONSTRAINTS, repr=False)
+    """Constraints that the groups satisfy because the question asked for it; false if there are none."""
     lag: int = 1
     """The lag at which the groups were searched; :attr:`original` is then P^lag, unless there are microstates."""
     microstates: int | None = None
     """Number of microstates whose lag-step chain was searched, as P^lag was too large; None if it was not."""
+    group_names: tuple[str, ...] | None = field(default=None, repr=False)
+    """Names that were given to the groups; None if there are none. :attr:`names` always has names."""
 
     @classmethod
     def from_labels(
         cls, chain: ChainLike, labels_or_mapping: Any, beta: float = 0.5, gamma: float = 0.0
     ) -> Aggregation:
-        """Aggregation by a given map: labels, or an n x k stochastic matrix."""
+        """Aggregation by a given map: labels, or an n x k stochastic matrix. Labels that are texts name the groups."""
         chain = as_chain(chain)
         mapping = as_mapping(labels_or_mapping, chain.n_states)
-        return cls(chain, mapping, check_beta(beta), gamma=check_gamma(gamma))
+        names = names_of_labels(labels_or_mapping, mapping.n_groups)
+        return cls(chain, mapping, check_beta(beta), gamma=check_gamma(gamma), group_names=names)
 
     @property
     def seed(self) -> int | None:
@@ -184,6 +194,22 @@ class Aggregation(AggregationDynamics):
         ends = np.cumsum(np.bincount(self.labels, minlength=self.n_states))
         names = self.original.states
         return tuple(tuple(names[i] for i in part.tolist()) for part in np.split(order, ends[:-1]))
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """A name per group, all different: those given, else the heaviest members, like ``"e a o"``."""
+        return default_names(self._groups) if self.group_names is None else self.group_names
+
+    def with_names(self, names: Sequence[str] | MappingOf[int | str, str]) -> Aggregation:
+        """Return this answer with other names of groups: a list of all, or a dict from numbers or names to new names.
+
+        Examples
+        --------
+        >>> answer = Aggregation.from_labels([[0.5, 0.4, 0.1], [0.4, 0.5, 0.1], [0.1, 0.1, 0.8]], [0, 0, 1])
+        >>> answer.names, answer.with_names({1: "stay"}).names
+        (('0 1', '2'), ('0 1', 'stay'))
+        """
+        return rename(self, names)
 
     @cached_property
     def bisimulation(self) -> Bisimulation:
@@ -388,70 +414,10 @@ class Aggregation(AggregationDynamics):
 
         save(self, path)
 
-    def to_dict(self) -> dict[str, Any]:
-        """The document of ``klump aggregate --json`` as plain Python values, without input file and settings."""
-        from klump.aggregation import export
-
-        return export.to_dict(self)
-
-    def to_frame(self) -> Any:
-        """Pandas DataFrame with a row per state: ``state``, ``group``, ``mass`` and ``membership``.
-
-        ``mass`` is the stationary probability of the state, and ``membership`` the probability of its group: 1 for a
-        partition.
-        """
-        from klump.aggregation import export
-
-        return export.to_frame(self)
-
-    def to_networkx(self) -> Any:
-        """The aggregated chain as a networkx DiGraph.
-
-        Nodes are the groups, with ``mass``, ``members`` and ``n_members``; edges have the transition probability as
-        ``weight``.
-        """
-        from klump.aggregation import export
-
-        return export.to_networkx(self)
-
-    def to_anndata(self, adata: Any, key: str = "klump") -> None:
-        """Write to an AnnData: the groups of the cells, the map, and the costs.
-
-        ``obs[key]`` gets the groups as a categorical, ``obsm[key + "_memberships"]`` the n x k map, and ``uns[key]``
-        the number of groups, beta, gamma, method, seed, costs, masses and transition matrix. States are matched with
-        cells by name; cells that the chain does not have, after ``restrict``, get missing values.
-        """
-        from klump.aggregation import export
-
-        export.to_anndata(self, adata, key)
-
     def __str__(self) -> str:
-        lines = [
-            f"{format_count(self.original.n_states, 'state')} in {format_count(self.n_states, 'group')}, "
-            f"beta = {self.beta:g}{f', gamma = {self.gamma:g}' * (self.gamma > 0)}"
-            f"{f', lag = {self.lag}' * (self.lag > 1)}, {self.method}"
-        ]
-        if not self.original.is_irreducible:
-            lines += [f"  {_abbreviate(names)}" for names in self.groups]
-            return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
-        lines += [
-            f"  {mass:8.4f}  {_abbreviate(names)}"
-            for mass, names in zip(self.masses, self.groups, strict=True)
-        ]
-        costs = self.costs
-        lines.append(
-            f"cost {self.cost:.6f} bits (lumpability {costs.lumpability:.6f}, predictability "
-            f"{costs.predictability:.6f}, bottleneck {costs.bottleneck:.6f}, generated {costs.generated:.6f}); "
-            f"kept {self.kept:.1%}"
-        )
-        return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
+        return "\n".join(answer_lines(self))
 
 
 def _read_only(array: NDArray[Any]) -> NDArray[Any]:
     array.flags.writeable = False
     return array
-
-
-def _abbreviate(names: Sequence[Hashable], limit: int = 12) -> str:
-    first = " ".join(map(format_state, names[:limit]))
-    return first if len(names) <= limit else f"{first} ... ({len(names)})"

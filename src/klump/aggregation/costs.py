@@ -14,8 +14,10 @@ from klump import information
 from klump.aggregation.mapping import Mapping, as_mapping
 from klump.arguments import check_beta, check_gamma
 from klump.chain import ChainLike, MarkovChain, as_chain
-from klump.chain.rows import Matrix, row_blocks, total
+from klump.chain.restart_record import Restart, undo_blocks
+from klump.chain.rows import Matrix, total
 from klump.chain.validation import normalize_rows, row_sums
+from klump.checkpoints import storable
 
 # Groups up to which the aggregated matrix of a sparse chain is dense: 32 MB of float64.
 _MAX_DENSE_GROUPS = 2000
@@ -24,6 +26,7 @@ _MAX_DENSE_GROUPS = 2000
 _NO_REDUNDANCY = 1e-14
 
 
+@storable
 @dataclass(frozen=True)
 class Costs:
     """C_L, C_P and C_G of a map, which determine every C_beta + gamma C_G.
@@ -139,20 +142,23 @@ def group_masses(chain: MarkovChain, mapping: Mapping) -> NDArray[np.float64]:
 
 
 def next_group_distributions(
-    matrix: Matrix, mapping: Mapping
+    matrix: Matrix, mapping: Mapping, restart: Restart | None = None
 ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.float64]]]:
     """Yield P W in coordinate format (states, groups, values), one block of rows at a time.
 
-    As a whole it may take as much memory as the chain.
+    As a whole it may take as much memory as the chain. If a restart is given, P is the matrix before it.
     """
-    for rows, block in row_blocks(matrix):
+    for rows, block in undo_blocks(matrix, restart):
         row, col, p = information.coordinates(block @ mapping.weights)
         yield row + rows.start, col, p
 
 
-def _project(weights: sparse.csr_array, matrix: Matrix, mapping: Mapping) -> Matrix:
+def _project(
+    weights: sparse.csr_array, matrix: Matrix, mapping: Mapping, restart: Restart | None = None
+) -> Matrix:
     """V^T P W, with V the given weights (n x k)."""
-    products = (weights[rows].T @ (block @ mapping.weights) for rows, block in row_blocks(matrix))
+    blocks = undo_blocks(matrix, restart)
+    products = (weights[rows].T @ (block @ mapping.weights) for rows, block in blocks)
     if isinstance(matrix, sparse.csr_array) and mapping.n_groups > _MAX_DENSE_GROUPS:
         return total(map(sparse.csr_array, products))
     result = np.zeros((mapping.n_groups, mapping.n_groups))
@@ -166,12 +172,29 @@ def _scale_rows(weights: sparse.csr_array, factor: NDArray[np.float64]) -> spars
     return sparse.csr_array((data, weights.indices, weights.indptr), shape=weights.shape)
 
 
-def aggregated_matrix(mass_of_states: NDArray[np.float64], mapping: Mapping, matrix: Matrix) -> Matrix:
+def aggregated_matrix(
+    mass_of_states: NDArray[np.float64],
+    mapping: Mapping,
+    matrix: Matrix,
+    restart: Restart | None = None,
+) -> Matrix:
     """Q = U P W, given mu: the best Markov approximation of the process of the groups (Corollary 1).
 
+    Q is dense, unless P is sparse and there are more than 2,000 groups. If a restart is given, P is the matrix before
+    it.
+    """
+    within = weights_within_groups(mass_of_states, mapping)
+    aggregated = _project(sparse.csr_array(within.T), matrix, mapping, restart)
+    if isinstance(aggregated, sparse.csr_array):
+        return normalize_rows(aggregated)
+    return np.asarray(aggregated / aggregated.sum(axis=1, keepdims=True))
+
+
+def weights_within_groups(mass_of_states: NDArray[np.float64], mapping: Mapping) -> sparse.csr_array:
+    """U = diag(1/nu) W^T diag(mu), given mu: the weights of the states within each group.
+
     The rows of U are divided by their largest entry before they are normalised, so that the row of a group of tiny mass
-    does not underflow; if all masses of a group are 0 in floating point, W alone weights its states. Q is dense, unless
-    P is sparse and there are more than 2,000 groups.
+    does not underflow; if all masses of a group are 0 in floating point, W alone weights its states.
     """
     weights = sparse.csc_array(mapping.weights)
     mass = weights.data * mass_of_states[weights.indices]
@@ -179,8 +202,4 @@ def aggregated_matrix(mass_of_states: NDArray[np.float64], mapping: Mapping, mat
     scale = np.repeat(largest, np.diff(weights.indptr))
     share = np.where(scale > 0.0, mass, weights.data) / np.where(scale > 0.0, scale, 1.0)
     within = sparse.csr_array((share, weights.indices, weights.indptr), shape=weights.shape[::-1])
-    within = normalize_rows(within)  # U
-    aggregated = _project(sparse.csr_array(within.T), matrix, mapping)
-    if isinstance(aggregated, sparse.csr_array):
-        return normalize_rows(aggregated)
-    return np.asarray(aggregated / aggregated.sum(axis=1, keepdims=True))
+    return sparse.csr_array(normalize_rows(within))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -19,13 +19,47 @@ if TYPE_CHECKING:
 SCHEMA = "klump/aggregation/1"
 
 
+class Exports:
+    """The part of an :class:`klump.Aggregation` that makes objects of other packages, and documents."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The document of ``klump aggregate --json`` as plain Python values, without input file and settings."""
+        return to_dict(cast("Aggregation", self))
+
+    def to_frame(self) -> Any:
+        """Pandas DataFrame with a row per state: ``state``, ``group``, ``mass``, ``membership`` and ``name``.
+
+        ``mass`` is the stationary probability of the state, ``membership`` the probability of its group, 1 for a
+        partition, and ``name`` the name of its group.
+        """
+        return to_frame(cast("Aggregation", self))
+
+    def to_networkx(self) -> Any:
+        """The aggregated chain as a networkx DiGraph.
+
+        Nodes are the groups, with ``name``, ``mass``, ``members`` and ``n_members``; edges have the transition
+        probability as ``weight``.
+        """
+        return to_networkx(cast("Aggregation", self))
+
+    def to_anndata(self, adata: Any, key: str = "klump") -> None:
+        """Write to an AnnData: the groups of the cells, the map, and the costs.
+
+        ``obs[key]`` gets the groups as a categorical, of names if they were given and of numbers otherwise,
+        ``obsm[key + "_memberships"]`` the n x k map, and ``uns[key]`` number and names of the groups, beta, gamma,
+        method, seed, costs, masses and transition matrix. States are matched with
+        cells by name; cells that the chain does not have, after ``restrict``, get missing values.
+        """
+        to_anndata(cast("Aggregation", self), adata, key)
+
+
 def describe(agg: Aggregation) -> dict[str, Any]:
     """Describe one aggregation, without the names of all states; values may be arrays.
 
     None: ``mapping`` of a partition, which has ``labels``; costs and masses of a chain that is not irreducible;
-    ``tree``, ``splits`` and ``effort`` of other methods; ``microstates`` unless P^lag was too large;
-    ``interrupted_after`` unless a time limit interrupted the search. ``n_states`` is the old name of ``n_groups``, kept
-    for one version.
+    ``tree``, ``splits`` and ``effort`` of other methods; ``constraints`` if there are none; ``microstates`` unless
+    P^lag was too large; ``interrupted_after`` unless a time limit interrupted the search. ``n_states`` is the old name
+    of ``n_groups``, kept for one version.
     """
     stationary = agg.original.is_irreducible
     return {
@@ -38,6 +72,7 @@ def describe(agg: Aggregation) -> dict[str, Any]:
         "labels": agg.labels,
         "mapping": agg.mapping if agg.map.labels is None else None,
         "groups": [[name(state) for state in group] for group in agg.groups],
+        "names": list(agg.names),
         "costs": agg.costs.to_dict(agg.beta, agg.gamma) if stationary else None,
         "cost": agg.cost if stationary else None,
         "transition_matrix": _matrix(agg.chain),
@@ -47,6 +82,7 @@ def describe(agg: Aggregation) -> dict[str, Any]:
         "splits": [split._asdict() for split in agg.splits] or None,
         "notes": agg.notes,
         "effort": agg.effort,
+        "constraints": agg.constraints.to_dict(agg.original) if agg.constraints else None,
         "interrupted": agg.interrupted,
         "interrupted_after": agg.interrupted_after,
     }
@@ -80,6 +116,7 @@ def to_frame(agg: Aggregation) -> Any:
             "group": np.asarray(labels),
             "mass": np.array(mass),
             "membership": _memberships(agg),
+            "name": pandas.Series([agg.names[label] for label in labels.tolist()], dtype=object),
         }
     )
 
@@ -94,7 +131,7 @@ def to_networkx(agg: Aggregation) -> Any:
     )
     masses = agg.masses.tolist() if agg.original.is_irreducible else [None] * agg.n_states
     for group, (mass, members) in enumerate(zip(masses, agg.groups, strict=True)):
-        graph.add_node(group, mass=mass, members=list(members), n_members=len(members))
+        graph.add_node(group, name=agg.names[group], mass=mass, members=list(members), n_members=len(members))
     entries = sparse.coo_array(agg.chain.transition_matrix)
     graph.add_weighted_edges_from(
         zip(entries.row.tolist(), entries.col.tolist(), entries.data.tolist(), strict=True)
@@ -115,7 +152,8 @@ def to_anndata(agg: Aggregation, adata: Any, key: str = "klump") -> None:
     place = _places_of_cells(agg, adata)
     known = place >= 0
     labels = np.where(known, agg.labels[place], -1)
-    categories = [str(group) for group in range(agg.n_states)]
+    # Default names would be the names of some cells.
+    categories = list(agg.group_names or map(str, range(agg.n_states)))
     adata.obs[key] = pandas.Categorical.from_codes(labels, categories)
     memberships = np.array(agg.mapping[place])
     memberships[~known] = np.nan
@@ -123,6 +161,7 @@ def to_anndata(agg: Aggregation, adata: Any, key: str = "klump") -> None:
     stationary = agg.original.is_irreducible
     adata.uns[key] = {
         "n_groups": agg.n_states,
+        "names": list(agg.names),
         "beta": agg.beta,
         "gamma": agg.gamma,
         "method": agg.method,

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from klump import signals
 from klump.aggregation.aggregation import Aggregation
+from klump.aggregation.expectation import announce_search
 from klump.aggregation.many import check_method_with_number, run_on_one_worker
 from klump.aggregation.notes import format_interruption
 from klump.aggregation.options import Options
@@ -20,7 +21,9 @@ from klump.aggregation.question import build_answer
 from klump.arguments import DEFAULT_SEED, Progress, check_beta, check_betas, check_groups, check_progress
 from klump.chain import ChainLike, MarkovChain, as_chain
 from klump.chain.wording import format_count
+from klump.checkpoints import Checkpoint
 from klump.errors import UNSET, InvalidArgumentError
+from klump.search.checkpointing import checkpointed
 from klump.search.deadline import limit_of
 from klump.search.method import Found, Task
 from klump.search.registry import DEFAULT_EFFORT
@@ -221,6 +224,8 @@ def grid(
     effort: str = DEFAULT_EFFORT,
     time_limit: float | None = None,
     progress: Progress | None = None,
+    checkpoint: Checkpoint | None = None,
+    resume: bool = False,
 ) -> AggregationGrid:
     """Aggregate a chain to several numbers of groups, at several betas.
 
@@ -247,6 +252,8 @@ def grid(
     progress
         Called with ``(done, total, best_cost)``: the number of finished and of planned cells, and NaN, as the costs of
         different cells are not comparable.
+    checkpoint, resume
+        As in :func:`klump.aggregate`: a file in which finished cells, and finished parts of others, are stored.
 
     Returns
     -------
@@ -281,7 +288,11 @@ def grid(
     # Properties that every cell needs are computed once, and pickled with the chain.
     _ = chain.stationary_distribution, chain.redundancy_rate
     cells = _cells(numbers, wanted)
-    found, limit = _run_cells(task, cells, method, report)
+    question: dict[str, Any] = {"method": method, "n_states": numbers, "beta": wanted}
+    with checkpointed(task, checkpoint, resume=resume, function="grid", **question) as stored:
+        what = format_count(len(cells), "cell")
+        announce_search((_cell_task(stored, cell) for cell in cells), method, what, workers=n_jobs)
+        found, limit = _run_cells(stored, cells, method, report)
     # After an interruption the results are those of the first cells.
     answers = tuple(
         build_answer(_cell_task(task, cell), result, method)
@@ -292,7 +303,8 @@ def grid(
 
 def _cell_task(task: Task, cell: Cell) -> Task:
     n_groups, beta = cell
-    return replace(task, n_groups=n_groups, beta=beta)
+    journal = None if task.journal is None else task.journal.scope(f"{n_groups} groups, beta {beta!r}")
+    return replace(task, n_groups=n_groups, beta=beta, journal=journal)
 
 
 def _run_cell(task: Task, cell: Cell, method: str) -> Found:
@@ -353,6 +365,7 @@ def _cell_to_dict(answer: Aggregation) -> dict[str, Any]:
         **answer.costs.to_dict(answer.beta, answer.gamma),
         "epsilon": _epsilon(answer),
         "labels": answer.labels.tolist(),
+        "names": list(answer.names),
         "mapping": answer.mapping.tolist() if answer.map.labels is None else None,
         "notes": list(answer.notes),
         "interrupted": answer.interrupted,

@@ -24,6 +24,8 @@ _MICROSTATES_PER_GROUP = 4
 _MICROSTATES = (200, 1000)
 # Most multiplications for the r-step chain of the microstates, lag * transitions * microstates: some minutes.
 _MAX_PRODUCTS = 2 * 10**11
+# Arguments that cannot be taken for microstates.
+_OF_STATES = ("initial", "respect_labels", "fixed", "must_link", "cannot_link")
 # Columns of P^r W that are computed together: 26 MB at 100,000 states.
 _COLUMNS = 32
 
@@ -61,13 +63,17 @@ def _aggregate_microstates(
     n_groups = options.get("n_states") or 1
     least, most = _MICROSTATES
     size = min(max(least, _MICROSTATES_PER_GROUP * n_groups), max(most, n_groups), chain.n_states)
-    if options.get("initial") is not None or lag * chain.n_transitions * size > _MAX_PRODUCTS:
+    of_states = [name for name in _OF_STATES if options.get(name) is not None and options[name] is not False]
+    if of_states or lag * chain.n_transitions * size > _MAX_PRODUCTS:
         raise InvalidArgumentError(
-            f"is too large: a power has more than {MAX_TRANSITIONS:,} transitions between {chain.n_states:,} states, "
-            f"and {lag:,} steps of {size:,} microstates take more than {_MAX_PRODUCTS:.0e} multiplications"
-            if options.get("initial") is None
-            else f"needs microstates, as a power has more than {MAX_TRANSITIONS:,} transitions, and an initial map "
-            "cannot be taken for them",
+            (
+                f"needs microstates, as a power has more than {MAX_TRANSITIONS:,} transitions, and ",
+                Setting(of_states[0]),
+                " is about states",
+            )
+            if of_states
+            else f"is too large: a power has more than {MAX_TRANSITIONS:,} transitions between {chain.n_states:,} "
+            f"states, and {lag:,} steps of {size:,} microstates take more than {_MAX_PRODUCTS:.0e} multiplications",
             argument="lag",
             value=lag,
             remedy=(

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
+from klump.aggregation.quotient import describe_split, split_labels
 from klump.chain.concentration import count_half_mass, is_concentrated
-from klump.chain.wording import Sentence, format_count, kind_of
+from klump.chain.wording import Sentence, format_count
 from klump.search.registry import METHODS, Method
 
 if TYPE_CHECKING:
@@ -35,8 +36,8 @@ class Interrupted(Protocol):
 class Note(Sentence):
     """A note.
 
-    Its kind is "applied", "reducible", "concentrated", "soft", "empty", "lumping", "trivial", "lag", "timescale" or
-    "interrupted".
+    Its kind is "applied", "reducible", "concentrated", "soft", "labels", "empty", "constraints", "lumping", "trivial",
+    "lag", "timescale" or "interrupted".
     """
 
     __slots__ = ()
@@ -52,12 +53,16 @@ def notes_on(answer: Aggregation) -> Iterator[Note]:
         yield Note(text, "reducible")
     elif is_concentrated(chain.stationary_distribution):
         yield note_on_concentration(chain)
+    if answer.constraints:
+        yield Note(f"constraints: {answer.constraints.describe()}", "constraints")
     if answer.map.labels is None:
         shared = int((np.diff(answer.map.weights.indptr) > 1).sum())
         yield Note(
             f"soft: {shared} of {chain.n_states} states belong to several groups; labels are the most probable ones",
             "soft",
         )
+    if split := split_labels(answer):
+        yield Note(f"the quotient is {describe_split(split)}", "labels")
     if answer.n_asked is not None and answer.n_states < answer.n_asked:
         empty = format_count(answer.n_asked - answer.n_states, "group")
         yield Note(f"{empty} of {answer.n_asked} ran empty, as allow_empty lets them", "empty")
@@ -82,7 +87,7 @@ def note_on_concentration(chain: MarkovChain) -> Note:
         f"concentrated: {few} of {chain.n_states} states {verb} half of the stationary mass, so that the others hardly "
         "matter for the costs"
     )
-    if not any(kind_of(change) == "restarted" for change in chain.applied):
+    if not chain._is_restarted:
         text += "; if the chain gets caught there, a restart spreads the mass: restart=0.01, --restart 0.01"
     return Note(text, "concentrated")
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from klump.aggregation.constraints import NO_CONSTRAINTS, GroupConstraints, build_constraints
 from klump.aggregation.mapping import as_mapping
 from klump.arguments import (
     DEFAULT_SEED,
@@ -25,6 +26,7 @@ from klump.arguments import (
 from klump.chain import MarkovChain
 from klump.chain.wording import format_count
 from klump.errors import UNSET, InvalidArgumentError, Setting
+from klump.search.constraints import Constraints
 from klump.search.deadline import Deadline
 from klump.search.method import Labels, Task
 from klump.search.registry import DEFAULT_EFFORT, EFFORT_NAMES, METHODS, names_of
@@ -50,6 +52,7 @@ class Options:
     seed: Any = UNSET
     effort: Any = DEFAULT_EFFORT
     time_limit: Any = None
+    constraints: GroupConstraints = NO_CONSTRAINTS
 
     def task(self, chain: MarkovChain, n_states: Any, beta: float, method: str) -> Task:
         """Validate the options and build a task, whose time starts now."""
@@ -79,6 +82,7 @@ class Options:
             effort=_check_effort(self.effort, method),
             progress=check_progress(self.progress),
             deadline=None if time_limit is None else Deadline(time_limit),
+            constraints=_build_constraints(chain, self.constraints, n_groups, method),
         )
 
 
@@ -97,6 +101,26 @@ def _check_effort(effort: Any, method: str) -> str:
             remedy=("leave it out, and set the number of restarts with ", Setting("n_init")),
         )
     return checked
+
+
+def _build_constraints(
+    chain: MarkovChain, given: GroupConstraints, n_groups: int, method: str
+) -> Constraints | None:
+    """Refuse what the method does not take."""
+    traits = METHODS[method]
+    others = ("fixed", "must_link", "cannot_link", "min_mass")
+    refused = [] if traits.takes_constraints else [name for name in others if getattr(given, name)]
+    if given.labels and not traits.respects_labels:
+        refused.append("respect_labels")
+    if refused:
+        is_label = refused[0] == "respect_labels"
+        takers = names_of(lambda method: method.respects_labels if is_label else method.takes_constraints)
+        raise InvalidArgumentError(
+            ("is not for ", Setting("method", method)),
+            argument=refused[0],
+            remedy=("leave it out, or pass ", Setting("method", takers[0])),
+        )
+    return build_constraints(chain, given, None if traits.finds_number else n_groups)
 
 
 def _check_time_limit(time_limit: Any, method: str) -> float | None:

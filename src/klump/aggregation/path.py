@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from klump.aggregation.aggregation import Aggregation
+from klump.aggregation.layout import path_lines
+from klump.aggregation.names import check_names
 from klump.arguments import check_beta
 from klump.errors import InvalidArgumentError
 
@@ -20,11 +22,22 @@ if TYPE_CHECKING:
 _BETA_TOLERANCE = 1e-9
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class AggregationPath(Sequence[Aggregation]):
     """Aggregations of one chain along decreasing beta, from one annealing run.
 
-    Groups keep their number along the path: group 2 at one beta developed from group 2 at the previous beta.
+    Groups keep their number along the path: group 2 at one beta developed from group 2 at the previous beta. Default
+    names follow the members at each beta; those of :meth:`with_names` stay.
+
+    Examples
+    --------
+    >>> import klump
+    >>> P = [[0.5, 0.4, 0.1, 0.0], [0.4, 0.5, 0.0, 0.1], [0.1, 0.0, 0.4, 0.5], [0.0, 0.1, 0.5, 0.4]]
+    >>> print(klump.beta_path(P, 2, betas=[1, 0.5]))
+    4 states in 2 groups, annealing; costs in bits
+    beta    cost  lumpability  predictability    kept  epsilon  moved
+       1  0.1080       0.0000          0.1080  83.1 %   0.0000      -
+     0.5  0.0540       0.0000          0.1080  83.1 %   0.0000      0
     """
 
     aggregations: tuple[Aggregation, ...]
@@ -62,6 +75,14 @@ class AggregationPath(Sequence[Aggregation]):
             remedy=f"it has {', '.join(map(str, self.betas))}",
         )
 
+    def with_names(self, names: Sequence[str]) -> AggregationPath:
+        """Return this path with the same names of groups at every beta; groups that are empty lose theirs."""
+        most = max((answer.n_states for answer in self.aggregations), default=0)
+        checked = check_names(names, most)
+        return AggregationPath(
+            tuple(answer.with_names(checked[: answer.n_states]) for answer in self.aggregations)
+        )
+
     def save(self, path: str | PathLike[str]) -> None:
         """Save to a file that :func:`klump.load` reads."""
         from klump.aggregation.storage import save
@@ -76,3 +97,10 @@ class AggregationPath(Sequence[Aggregation]):
 
     def __iter__(self) -> Iterator[Aggregation]:
         return iter(self.aggregations)
+
+    def __repr__(self) -> str:
+        betas = ", ".join(f"{beta:g}" for beta in self.betas)
+        return f"AggregationPath(betas=[{betas}])"
+
+    def __str__(self) -> str:
+        return "\n".join(path_lines(self))

@@ -13,6 +13,13 @@ from scipy import sparse
 
 from klump import __version__
 from klump.aggregation.aggregation import Aggregation
+from klump.aggregation.constraints import (
+    NO_CONSTRAINTS,
+    GroupConstraints,
+    check_constraints,
+    number_fixed_groups,
+)
+from klump.aggregation.expectation import announce_search
 from klump.aggregation.lagged import aggregate_at_lag
 from klump.aggregation.mapping import Mapping, as_mapping, from_labels
 from klump.aggregation.numbering import number_along_path, rank_by_mass
@@ -26,10 +33,12 @@ from klump.arguments import (
     check_step,
 )
 from klump.chain import ChainLike, as_chain
+from klump.checkpoints import Checkpoint
 from klump.compilation import need
 from klump.errors import UNSET, InvalidArgumentError, Setting
 from klump.parallel import one_thread
 from klump.search.annealing import annealing_path, schedule
+from klump.search.checkpointing import checkpointed
 from klump.search.deadline import TimeLimitReached, run_until
 from klump.search.descent import descend_once
 from klump.search.method import Found, Task
@@ -56,7 +65,14 @@ def aggregate(
     tolerance: float | None = None,
     effort: str = DEFAULT_EFFORT,
     time_limit: float | None = None,
+    respect_labels: bool | Sequence[str] = False,
+    fixed: Any = None,
+    must_link: Any = None,
+    cannot_link: Any = None,
+    min_mass: float | None = None,
     progress: Progress | None = None,
+    checkpoint: Checkpoint | None = None,
+    resume: bool = False,
 ) -> Aggregation:
     """Aggregate a chain to exactly ``n_states`` groups.
 
@@ -113,10 +129,30 @@ def aggregate(
         between starts, and the time that kernels take to compile counts. A search does not end without an answer: it
         completes its first start, which for most methods is one descent from random labels, and methods that have no
         answer before their end are replaced by such a descent. Not for ``"exact"``.
+    respect_labels
+        Keep states with different sets of labels (:attr:`MarkovChain.labels`) in different groups; a list respects
+        only the labels in it. True leaves out a label ``init`` of the initial states. For ``"auto"`` and ``"exact"``.
+    fixed
+        Dict from states to groups: the number that the group is to have, or a name that its states have in common.
+        States, here and below, are given by name, or by index where that is no name. This and the following three are
+        for ``"auto"``; constraints that contradict each other are refused.
+    must_link
+        Pairs of states to keep in the same group.
+    cannot_link
+        Pairs of states to keep in different groups.
+    min_mass
+        Least stationary mass of a group.
     progress
         Called with ``(done, total, best_cost)``: the number of finished and of planned steps, and the lowest cost so
         far in bits, NaN while there is none. On the largest chains ``total`` may grow during the search, and the last
         call may have done < total.
+    checkpoint
+        Name of a file in which each finished part of the search is stored: a restart, a start, a cycle. It must
+        not exist, unless ``resume`` is set, and is left there at the end.
+    resume
+        Continue the run that wrote ``checkpoint``, which may have been killed; begin it if there is no such file.
+        The answer is the same, bit for bit, as without an interruption. A checkpoint of another question or
+        version, or a damaged one, is an error.
 
     Returns
     -------
@@ -191,9 +227,19 @@ def aggregate(
         seed,
         effort,
         time_limit,
+        check_constraints(
+            chain,
+            respect_labels=respect_labels,
+            fixed=fixed,
+            must_link=must_link,
+            cannot_link=cannot_link,
+            min_mass=min_mass,
+        ),
     )
     task = options.task(chain, n_states, check_beta(beta), method)
-    return build_answer(task, run_method(task, method), method)
+    with checkpointed(task, checkpoint, resume=resume, function="aggregate", method=method) as task:
+        announce_search([task], method)
+        return build_answer(task, run_method(task, method), method, options.constraints)
 
 
 def run_method(task: Task, method: str) -> Found:
@@ -201,17 +247,23 @@ def run_method(task: Task, method: str) -> Found:
     task = replace(task, chain=to_search_format(task.chain)) if task.chain.is_irreducible else task
     kind = "sparse" if task.chain.is_sparse else "dense"
     size = ", small" if task.chain.n_states <= SMALL else ""
-    with one_thread(), need(f"{method}, {kind}{size}"):
+    constrained = "" if task.constraints is None else ", constraints"
+    with one_thread(), need(f"{method}{constrained}, {kind}{size}"):
         try:
             with run_until(task.deadline):
-                return METHODS[method].run(task)
+                return task.run_nested(method, METHODS[method].run)
         except TimeLimitReached as reason:
             # The method has no answer before its end.
             return descend_once(task).interrupt(reason)
 
 
-def build_answer(task: Task, found: Found, method: str) -> Aggregation:
-    """Build the answer from the map that a method found: groups in order of decreasing mass, without empty ones."""
+def build_answer(
+    task: Task, found: Found, method: str, constraints: GroupConstraints = NO_CONSTRAINTS
+) -> Aggregation:
+    """Build the answer from the map that a method found: groups in order of decreasing mass, without empty ones.
+
+    Groups with a fixed number, or a fixed name, have that.
+    """
     mapping = _found_mapping(task, found)
     numbers = rank_by_mass(task.chain, mapping)
     if mapping.labels is None:
@@ -219,8 +271,13 @@ def build_answer(task: Task, found: Found, method: str) -> Aggregation:
         mapping = Mapping(sparse.csr_array(mapping.weights[:, order]), None)
     else:
         labels = numbers[mapping.labels]
-        mapping = from_labels(labels, int(labels.max()) + 1)
-    return _build_aggregation(task, found, method, task.beta, mapping)
+        n_groups = int(labels.max()) + 1
+        mapping = from_labels(number_fixed_groups(labels, constraints, n_groups), n_groups)
+    answer = _build_aggregation(task, found, method, task.beta, mapping, constraints)
+    names: dict[int | str, str] = {
+        int(answer.labels[state]): key for state, key in constraints.fixed if isinstance(key, str)
+    }
+    return answer.with_names(names) if names else answer
 
 
 def beta_path(
@@ -239,6 +296,8 @@ def beta_path(
     allow_empty: bool = False,
     time_limit: float | None = None,
     progress: Progress | None = None,
+    checkpoint: Checkpoint | None = None,
+    resume: bool = False,
 ) -> AggregationPath:
     """Anneal once (Algorithm 2) and keep the aggregation at each beta.
 
@@ -273,7 +332,9 @@ def beta_path(
     )
     task = options.task(chain, n_states, wanted[-1], "annealing")
     engine = need(f"annealing, {'sparse' if chain.is_sparse else 'dense'}")
-    with one_thread(), engine, run_until(task.deadline):
+    journal = checkpointed(task, checkpoint, resume=resume, function="beta_path", betas=tuple(wanted))
+    with journal as task, one_thread(), engine, run_until(task.deadline):
+        announce_search([task], "annealing")
         path = annealing_path(task, wanted)
     rank = rank_by_mass(chain, _found_mapping(task, path[0]))
     numbered = number_along_path([found.labels for found in path], rank)
@@ -292,7 +353,14 @@ def _found_mapping(task: Task, found: Found) -> Mapping:
     return from_labels(found.labels, max(task.n_groups, int(found.labels.max()) + 1))
 
 
-def _build_aggregation(task: Task, found: Found, method: str, beta: float, mapping: Mapping) -> Aggregation:
+def _build_aggregation(
+    task: Task,
+    found: Found,
+    method: str,
+    beta: float,
+    mapping: Mapping,
+    constraints: GroupConstraints = NO_CONSTRAINTS,
+) -> Aggregation:
     return Aggregation(
         task.chain,
         mapping,
@@ -307,6 +375,7 @@ def _build_aggregation(task: Task, found: Found, method: str, beta: float, mappi
         n_asked=task.n_groups if task.allow_empty else None,
         effort=task.effort if METHODS[method].takes_effort else None,
         interrupted_after=found.interrupted_after,
+        constraints=constraints,
     )
 
 

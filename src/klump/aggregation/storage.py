@@ -4,15 +4,16 @@ A file is an uncompressed ``.npz``, a zip archive of NumPy arrays. Its entries:
 
 ``metadata``
     JSON text: the format and its schema version, the names of the states, the changes applied to the chain, and per
-    aggregation its beta, gamma, lag, microstates, method, effort, seed, trace, number of groups and interruption; for a
-    grid also the numbers of groups and the betas that it spans, and the time limit that interrupted it. Tuples are
-    lists; bytes are ``{"bytes": hex}``, and NaN and infinities, which JSON lacks, are ``{"float": "nan"}``.
+    aggregation its beta, gamma, lag, microstates, method, effort, constraints, seed, trace, number of groups, names
+    given to them, and interruption; for a grid also the numbers of groups and the betas that it spans, and the time
+    limit that interrupted it. Tuples are lists; bytes are ``{"bytes": hex}``, and NaN and infinities, which JSON lacks,
+    are ``{"float": "nan"}``.
 ``transition_matrix``, or ``data``, ``indices``, ``indptr``, ``shape``, ``format`` and ``_is_array``
     The matrix of a dense chain, or that of a sparse one as :func:`scipy.sparse.load_npz` reads it.
 ``stationary_distribution``, ``original_index``
     As the chain has them; a chain that is not irreducible has no ``stationary_distribution``.
 ``attributes``, ``attribute_...``
-    Labels, initial distribution and rewards of the chain as in :mod:`klump.files.attributes`, if there are any.
+    Labels, initial distribution, rewards and restart as in :mod:`klump.files.attributes`, if there are any.
 ``labels_0``, or ``map_0_data``, ``map_0_indices`` and ``map_0_indptr``
     The group of each state in aggregation 0, or its stochastic map in CSR form; 1, 2, ... likewise.
 ``record_0_...``
@@ -23,6 +24,7 @@ from __future__ import annotations
 
 import json
 import os
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -43,8 +45,10 @@ from klump.aggregation.archive import (
     open_archive,
     write_archive,
 )
+from klump.aggregation.constraints import NO_CONSTRAINTS, GroupConstraints, check_constraints
 from klump.aggregation.grids import AggregationGrid
 from klump.aggregation.mapping import Mapping, as_mapping, from_labels
+from klump.aggregation.names import check_names
 from klump.aggregation.path import AggregationPath
 from klump.aggregation.record_checks import check_record
 from klump.arguments import check_beta, check_count, check_gamma, check_time_limit
@@ -113,7 +117,7 @@ def save(answer: Saved, path: str | os.PathLike[str]) -> None:
 
 
 def load(path: str | os.PathLike[str]) -> Saved:
-    """Load an answer that :func:`save` wrote.
+    r"""Load an answer that :func:`save` wrote.
 
     Nothing is recomputed: the chain, its stationary distribution and the maps are restored bit for bit.
 
@@ -129,10 +133,14 @@ def load(path: str | os.PathLike[str]) -> Saved:
     >>> answer.save(path)
     >>> print(load(path))
     2 states in 2 groups, beta = 0.8, given
-      0.7500  0
-      0.2500  1
-    cost 0.000000 bits (lumpability 0.000000, predictability 0.000000, bottleneck 0.000000, generated 0.000000);
-    kept 100.0%
+    group  name  states     mass  members, heaviest first
+        0  dry        1   0.7500  0
+        1  wet        1   0.2500  1
+    cost 0.000000 bits, kept 100.0%: lumpability 0.000000,
+    predictability 0.000000, bottleneck 0.000000, generated 0.000000
+    from\to           0       1
+          0 dry  0.9000  0.1000
+          1 wet  0.3000  0.7000
     """
     with open_archive(path) as entries:
         return _read_answer(entries)
@@ -202,8 +210,10 @@ def _aggregation_metadata(answer: Aggregation) -> dict[str, Any]:
         "interrupted": bool(answer.interrupted),
         "interrupted_after": answer.interrupted_after,
         "effort": answer.effort,
+        "constraints": asdict(answer.constraints) if answer.constraints else None,
         "made_with": dict(answer.made_with),
         "n_groups": answer.n_states,
+        "names": None if answer.group_names is None else list(answer.group_names),
         "record": None if answer.record is None else [answer.record.kind, *answer.record.columns],
     }
 
@@ -336,9 +346,35 @@ def _read_aggregation(
         n_asked=_int_or_none(metadata.get("n_asked")),
         effort=_text_or_none(metadata.get("effort")),
         interrupted_after=check_time_limit(metadata.get("interrupted_after")),
+        group_names=_read_names(metadata),
         lag=check_count("lag", metadata.get("lag", 1), most=2**60),
         microstates=_int_or_none(metadata.get("microstates")),
+        constraints=_read_constraints(metadata.get("constraints"), chain),
     )
+
+
+def _read_constraints(found: dict[str, Any] | None, chain: MarkovChain) -> GroupConstraints:
+    """Validate the constraints of a file; older files have none."""
+    if found is None:
+        return NO_CONSTRAINTS
+    # States are stored as indices, which a name may look like.
+    numbered = MarkovChain._from_parts(
+        chain.transition_matrix, None, None, chain.original_index, (), chain._attributes
+    )
+    return check_constraints(
+        numbered,
+        respect_labels=list(found["labels"]),
+        fixed=dict(found["fixed"]),
+        must_link=found["must_link"],
+        cannot_link=found["cannot_link"],
+        min_mass=found["min_mass"],
+    )
+
+
+def _read_names(metadata: dict[str, Any]) -> tuple[str, ...] | None:
+    """Names that were given to the groups; files of the first klump have none."""
+    names = metadata.get("names")
+    return None if names is None else check_names(names, metadata["n_groups"])
 
 
 def _text_or_none(value: Any) -> str | None:

@@ -1,4 +1,4 @@
-"""What a chain may carry besides its transitions: labels of states, an initial distribution, and rewards."""
+"""What a chain may carry besides its transitions: labels of states, an initial distribution, rewards, its restart."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from klump.chain.initial import initial_distribution
+from klump.chain.restart_record import Restart
 from klump.errors import InvalidArgumentError
 
 Reward: TypeAlias = NDArray[np.float64] | sparse.csr_array
@@ -24,7 +25,7 @@ class StateIndices(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Attributes:
-    """Labels, initial distribution and rewards of a chain; all arrays are read-only."""
+    """Labels, initial distribution, rewards and restart of a chain; all arrays are read-only."""
 
     labels: dict[str, NDArray[np.intp]] = field(default_factory=dict)
     """Sorted indices of the states that have each label."""
@@ -32,6 +33,10 @@ class Attributes:
     """Distribution of the first state, if it is known."""
     rewards: dict[str, Reward] = field(default_factory=dict)
     """State rewards, one per state, or transition rewards, an n x n matrix."""
+    restart: Restart | None = None
+    """The restart that the transitions of the chain contain, if there is one."""
+    rate: float | None = None
+    """Uniformisation rate, if the chain was made of rates."""
 
     def __post_init__(self) -> None:
         self._freeze()
@@ -63,17 +68,26 @@ class Attributes:
         if initial is not None:
             initial = initial / initial.sum() if initial.sum() > 0 else None
         rewards = {name: _part_of_reward(reward, kept) for name, reward in self.rewards.items()}
-        return Attributes(labels, initial, rewards)
+        restart = None if self.restart is None else self.restart.restrict(number)
+        return Attributes(labels, initial, rewards, restart, self.rate)
 
     def append_state(self) -> Attributes:
         """Attributes after one more state without label, initial mass and rewards."""
         initial = None if self.initial is None else np.append(self.initial, 0.0)
         rewards = {name: _append_to_reward(reward) for name, reward in self.rewards.items()}
-        return Attributes(self.labels, initial, rewards)
+        return Attributes(self.labels, initial, rewards, self.restart, self.rate)
 
     def with_initial(self, initial: NDArray[np.float64]) -> Attributes:
         """The same attributes with another initial distribution."""
         return replace(self, initial=initial)
+
+    def with_restart(self, restart: Restart | None) -> Attributes:
+        """The same attributes with another restart."""
+        return replace(self, restart=restart)
+
+    def with_rate(self, rate: float | None) -> Attributes:
+        """The same attributes with another uniformisation rate."""
+        return replace(self, rate=rate)
 
 
 NO_ATTRIBUTES = Attributes()
@@ -92,6 +106,8 @@ def build_attributes(
         known.labels if labels is None else check_labels(labels, states),
         known.initial if initial is None else initial_distribution(initial, states),
         known.rewards if rewards is None else check_rewards(rewards, len(states)),
+        known.restart,
+        known.rate,
     )
 
 

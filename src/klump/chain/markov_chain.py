@@ -86,9 +86,9 @@ class MarkovChain(ChainDynamics):
         initial = found.initial if initial is None else initial
         labels = found.labels if labels is None else labels
         rewards = found.rewards if rewards is None else rewards
-        given = found.matrix
         # The matrix of a MarkovChain is validated already, and immutable.
-        known = P if isinstance(P, MarkovChain) else None
+        known = next((chain for chain in (P, found.matrix) if isinstance(chain, MarkovChain)), None)
+        given = known.transition_matrix if known else found.matrix
         counted, matrix = known._counted if known else None, given
         if known is None:
             normalize = normalize or found.normalize
@@ -105,7 +105,7 @@ class MarkovChain(ChainDynamics):
             names,
             known.original_index if known else np.arange(n),
             build_attributes(
-                known._attributes if known else NO_ATTRIBUTES,
+                _known_attributes(known, found),
                 range(n) if names is None else names,
                 labels=labels,
                 initial=initial,
@@ -198,14 +198,7 @@ class MarkovChain(ChainDynamics):
         except InvalidArgumentError as error:
             error.value = steps
             raise
-        chain = MarkovChain._from_parts(
-            matrix,
-            mu,
-            self.__dict__["_names"],
-            self.original_index,
-            (*self.applied, Change(f"every {steps} steps taken as one", "power")),
-            self._attributes,
-        )
+        chain = self._with_power(matrix, steps)
         if not chain.is_irreducible:
             raise InvalidArgumentError(
                 f"gives a power with {chain.classes.n_classes} communicating classes, because the chain is periodic or "
@@ -215,6 +208,17 @@ class MarkovChain(ChainDynamics):
                 remedy="take another number of steps",
             )
         return chain
+
+    def _with_power(self, matrix: Matrix, steps: int) -> MarkovChain:
+        """Chain of a power of the transition matrix; no checks."""
+        return MarkovChain._from_parts(
+            matrix,
+            self.stationary_distribution,
+            self.__dict__["_names"],
+            self.original_index,
+            (*self.applied, Change(f"every {steps} steps taken as one", "power")),
+            self._attributes.with_restart(None).with_rate(None),
+        )
 
     # Sources: documented in klump.sources
 
@@ -388,11 +392,16 @@ class MarkovChain(ChainDynamics):
         >>> MarkovChain.from_generator([[-3.0, 3.0], [1.0, -1.0]], lag=0.5).transition_matrix.round(4)
         array([[0.3515, 0.6485], [0.2162, 0.7838]])
         """
-        from klump.sources.rates import transition_matrix, uniformize
+        from klump.sources.rates import transition_matrix, uniformize_with_rate
 
         found = _unwrap(rates)
-        matrix = uniformize(found.matrix) if lag is None else transition_matrix(found.matrix, lag)
-        return cls(found._replace(matrix=matrix, normalize=False, dead_ends=None), states, **options)
+        if lag is None:
+            matrix, rate = uniformize_with_rate(found.matrix)
+        else:
+            matrix, rate = transition_matrix(found.matrix, lag), None
+        return cls(
+            found._replace(matrix=matrix, normalize=False, dead_ends=None, rate=rate), states, **options
+        )
 
 
 def as_chain(given: ChainLike) -> MarkovChain:
@@ -410,6 +419,14 @@ def _unwrap(given: Any) -> Adapted:
         return Adapted(given.transition_matrix, given.states if given.has_names else None)
     found = adapt(given)
     return Adapted(given) if found is None else found
+
+
+def _known_attributes(known: MarkovChain | None, found: Adapted) -> Attributes:
+    """Attributes of a chain that is given, and the restart and the uniformisation rate that come with a matrix."""
+    attributes = known._attributes if known else NO_ATTRIBUTES
+    if found.restart is not None:
+        attributes = attributes.with_restart(found.restart)
+    return attributes if found.rate is None else attributes.with_rate(found.rate)
 
 
 def _require_successors(

@@ -79,4 +79,5 @@ class Parts(NamedTuple):
     @property
     def is_restarted(self) -> bool:
         """Whether the chain has restarts."""
-        return any(kind_of(change) == "restarted" for change in self.applied)
+        known = any(kind_of(change) == "restarted" for change in self.applied)
+        return known or self.attributes.restart is not None

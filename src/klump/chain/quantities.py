@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping, Sequence
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,8 @@ from scipy import sparse
 from klump import information
 from klump.chain import connectivity, rows, validation
 from klump.chain.attributes import NO_ATTRIBUTES, Attributes, Reward
+from klump.chain.parts import Parts
+from klump.chain.restart import undo
 from klump.chain.validation import Matrix
 from klump.chain.wording import kind_of
 
@@ -65,6 +67,12 @@ class ChainQuantities:
         return attributes
 
     @property
+    def _is_restarted(self) -> bool:
+        """Whether the chain has restarts."""
+        known = any(kind_of(change) == "restarted" for change in self.applied)
+        return known or self._attributes.restart is not None
+
+    @property
     def _counted(self) -> NDArray[np.float64] | None:
         """Number of observed transitions out of each state, if the chain was estimated from counts."""
         return self.__dict__.get("_counted")
@@ -83,6 +91,41 @@ class ChainQuantities:
     def rewards(self) -> Mapping[str, Reward]:
         """Rewards by name, per single step: of states, an array, or of transitions, a ``csr_array``."""
         return MappingProxyType(self._attributes.rewards)
+
+    def without_restart(self) -> Self:
+        """The chain before its restarts; the chain itself if it has none.
+
+        A state ``(restart)`` is dropped, and a state that had no transition is absorbing. Transition probabilities are
+        exact up to rounding errors of 1e-16 / (1 - p), with p the probability of a restart.
+
+        >>> from klump import MarkovChain
+        >>> chain = MarkovChain([[0.5, 0.5], [0.0, 1.0]], restart=0.1, initial=0)
+        >>> chain.without_restart().transition_matrix
+        array([[0.5, 0.5], [0. , 1. ]])
+        """
+        if not self._is_restarted:
+            return self
+        parts = undo(
+            Parts(
+                self.transition_matrix,
+                self.__dict__["_names"],
+                self.original_index,
+                self._attributes,
+                self._counted,
+                self.applied,
+            )
+        )
+        build: Any = type(self)
+        chain: Self = build._from_parts(
+            parts.matrix, None, parts.names, parts.original_index, parts.applied, parts.attributes
+        )
+        chain.__dict__["_counted"] = parts.counted
+        return chain
+
+    @property
+    def uniformization_rate(self) -> float | None:
+        """Rate q of the uniformised chain P = I + G / q of a generator G; None if the chain was not made of rates."""
+        return self._attributes.rate
 
     @cached_property
     def classes(self) -> connectivity.Classes:
@@ -107,7 +150,7 @@ class ChainQuantities:
             raise connectivity.reducible_error(
                 self.classes,
                 self.states,
-                restarted=any(kind_of(change) == "restarted" for change in self.applied),
+                restarted=self._is_restarted,
                 counted=self._counted is not None,
             )
         if "_supplied" in self.__dict__:

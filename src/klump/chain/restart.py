@@ -9,16 +9,18 @@ have to be carried through all of them. A restart then takes one more step, and 
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Sequence
 from numbers import Real
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from klump.chain.parts import Parts
+from klump.chain.parts import NumberedStates, Parts
+from klump.chain.restart_record import Restart, record_restart, undo_blocks
 from klump.chain.rows import Matrix, empty_array, folder_of, row_blocks, stack_row_blocks
-from klump.chain.validation import downcast_indices, normalize_rows, scale_rows
-from klump.chain.wording import Change, format_count, free_name
+from klump.chain.validation import downcast_indices
+from klump.chain.wording import Change, format_count, free_name, kind_of
 from klump.errors import InvalidArgumentError
 
 # Name of the explicit state between the end and the start.
@@ -47,20 +49,75 @@ def restart(parts: Parts, probability: float) -> Parts:
     if support.size == 1:
         goal = f"state {parts.name(int(support[0]))!r}"
     change = f"restarted at {goal} with probability {probability:g}"
-    n_dead = n - int(np.count_nonzero(parts.has_transitions()))
-    dead = f"; {format_count(n_dead, 'dead end')} with probability 1" if n_dead else ""
+    dead_ends = np.flatnonzero(~parts.has_transitions())
+    dead = f"; {format_count(dead_ends.size, 'dead end')} with probability 1" if dead_ends.size else ""
+    before = parts.attributes.restart
     if is_direct(parts.matrix, support.size):
-        matrix = _restart_directly(parts.matrix, probability, initial)
-        return parts._replace(matrix=matrix, applied=(*parts.applied, Change(change + dead, "restarted")))
+        record = record_restart(before, probability, initial, None, dead_ends)
+        return parts._replace(
+            matrix=_restart_directly(parts.matrix, probability, initial),
+            attributes=parts.attributes.with_restart(record),
+            applied=(*parts.applied, Change(change + dead, "restarted")),
+        )
     name = free_name(RESTART_STATE, parts.all_names())
+    record = record_restart(before, probability, np.append(np.zeros(n), 1.0), n, dead_ends)
     return Parts(
         matrix=_restart_through_state(parts.matrix, probability, initial),
         names=parts.add_name(name),
         original_index=np.append(parts.original_index, -1),
-        attributes=parts.attributes.append_state(),
+        attributes=parts.attributes.append_state().with_restart(record),
         counted=None if parts.counted is None else np.append(parts.counted, 0.0),
         applied=(*parts.applied, Change(f"{change}, through the state {name}{dead}", "restarted")),
     )
+
+
+def undo(parts: Parts) -> Parts:
+    """Chain before its restarts: without the states that they added; dead ends become absorbing."""
+    record = require_record(parts.attributes.restart, parts.applied)
+    if record is None:
+        return parts
+    known = [change for change in parts.applied if kind_of(change) == "restarted"]
+    n = parts.matrix.shape[0]
+    # Added states are the last ones, also in a part of the chain.
+    n_kept = n - record.added.size
+    kept = np.arange(n_kept)
+    blocks = (
+        block[: max(0, n_kept - rows.start), :n_kept] for rows, block in undo_blocks(parts.matrix, record)
+    )
+    if isinstance(parts.matrix, sparse.csr_array):
+        matrix: Matrix = downcast_indices(stack_row_blocks(map(sparse.csr_array, blocks), parts.matrix))
+    else:
+        matrix = np.concatenate(list(blocks))
+    undone = () if known else (Change("restart undone", "undone"),)
+    return Parts(
+        matrix=matrix,
+        names=_names_without(parts, record.added.size),
+        original_index=parts.original_index[kept],
+        attributes=parts.attributes.restrict(kept, n).with_restart(None),
+        counted=None if parts.counted is None else parts.counted[kept],
+        applied=(*(change for change in parts.applied if change not in known), *undone),
+    )
+
+
+def require_record(record: Restart | None, applied: Sequence[str]) -> Restart | None:
+    """Record of the restart of a chain, None if it has no restart; raise if it has lost the record."""
+    known = [change for change in applied if kind_of(change) == "restarted"]
+    if record is None and known:
+        raise InvalidArgumentError(
+            f"the chain was {known[0]}, and then changed so that its restart cannot be undone",
+            remedy="build the chain again, without a restart",
+        )
+    return record
+
+
+def _names_without(parts: Parts, n_added: int) -> Sequence[Hashable] | None:
+    """Names without those of the last states; None if these are 0 .. n-1."""
+    if parts.names is None or not n_added:
+        return parts.names
+    kept = len(parts.names) - n_added
+    if isinstance(parts.names, NumberedStates) and parts.names.n_numbers == kept:
+        return None
+    return tuple(parts.names[i] for i in range(kept))
 
 
 def is_direct(matrix: Matrix, n_initial: int) -> bool:
@@ -75,19 +132,29 @@ def _restart_directly(matrix: Matrix, probability: float, initial: NDArray[np.fl
         mixed = np.asarray((1.0 - probability) * matrix + probability * initial)
         mixed[~matrix.any(axis=1)] = initial
         return mixed
-    jump = sparse.csr_array((probability * initial)[None, :])
-    blocks = (_mix_restart(block, 1.0 - probability, jump) for _, block in row_blocks(matrix))
+    support = np.flatnonzero(initial)
+    blocks = (_mix_restart(block, probability, support, initial[support]) for _, block in row_blocks(matrix))
     return downcast_indices(stack_row_blocks(blocks, matrix))
 
 
-def _mix_restart(block: sparse.csr_array, share: float, jump: sparse.csr_array) -> sparse.csr_array:
-    """Row block ``share * block + 1 jump``, normalised; ``jump`` is the sparse row p initial^T."""
-    n, size = block.shape[0], jump.nnz
+def _mix_restart(
+    block: sparse.csr_array, probability: float, support: NDArray[np.intp], masses: NDArray[np.float64]
+) -> sparse.csr_array:
+    """Row block (1 - p) block + p 1 a^T, with a given by its support and its masses there; dead ends get the row a.
+
+    Rows are not normalised: klump.chain.restart_record relies on p a in the entries where the block has none.
+    """
+    n, size = block.shape[0], support.size
+    is_dead = np.diff(block.indptr) == 0
+    jumps = np.where(is_dead[:, None], masses, probability * masses)
     ends = np.arange(n + 1, dtype=np.int64) * size
-    jumps = sparse.csr_array((np.tile(jump.data, n), np.tile(jump.indices, n), ends), shape=block.shape)
-    mixed = sparse.csr_array(scale_rows(block, np.full(n, share)) + jumps)
+    added = sparse.csr_array((jumps.ravel(), np.tile(support, n), ends), shape=block.shape)
+    scaled = sparse.csr_array(
+        ((1.0 - probability) * block.data, block.indices, block.indptr), shape=block.shape
+    )
+    mixed = sparse.csr_array(scaled + added)
     mixed.sort_indices()
-    return sparse.csr_array(normalize_rows(mixed))
+    return mixed
 
 
 def _restart_through_state(matrix: Matrix, probability: float, initial: NDArray[np.float64]) -> Matrix:

@@ -1,9 +1,12 @@
-"""Formatting of state names and counts in messages and reports."""
+"""Formatting of state names, counts, numbers and tables in messages and reports."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable
+from collections.abc import Collection, Hashable, Iterable, Sequence
 from typing import Self
+
+# End of a text that was cut.
+CUT = "..."
 
 
 def format_state(state: Hashable) -> str:
@@ -77,6 +80,65 @@ def format_seconds(seconds: float) -> str:
     ('0.012', '4.56', '1234')
     """
     return f"{seconds:.3f}" if seconds < 1 else f"{seconds:.2f}" if seconds < 100 else f"{seconds:.0f}"
+
+
+def list_states(states: Sequence[Hashable], width: int) -> str:
+    """Format the names of states on one line of limited width, with the number of those that do not fit.
+
+    >>> list_states(["north", "east", "south", "west"], 20)
+    'north east ... +2'
+    """
+    # A name takes at least one column and its separator another, so `width` names always exceed the line.
+    names = [format_state(state) for state in states[: max(width, 2)]]
+    whole = " ".join(names)
+    if len(names) == len(states) and cell_len(whole) <= width:
+        return whole
+    line = names[0]
+    for count, name in enumerate(names[1:], start=1):
+        longer = f"{line} {name}"
+        if cell_len(f"{longer} ... +{len(states) - count - 1}") > width:
+            return f"{line} ... +{len(states) - count}"
+        line = longer
+    return line
+
+
+def cell_len(text: str) -> int:
+    """Return the width of a text in terminal columns: wide characters take two."""
+    from rich.cells import cell_len as measure
+
+    return measure(text)
+
+
+def pad(text: str, width: int) -> str:
+    """Append blanks up to a width in terminal columns."""
+    return text + " " * (width - cell_len(text))
+
+
+def fit(text: str, width: int) -> str:
+    """Cut a text to a width in terminal columns; what a terminal would not print is escaped.
+
+    >>> fit("consonants", 8), fit("vowels", 8)
+    ('conso...', 'vowels')
+    """
+    text = text if text.isprintable() else repr(text)
+    if cell_len(text) <= width:
+        return text
+    while cell_len(text) > width - len(CUT):
+        text = text[:-1]
+    return text + CUT
+
+
+def table_lines(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    """Format a table with a header, all columns flush right.
+
+    >>> table_lines(("beta", "cost"), [("1", "0.5000")])
+    ['beta    cost', '   1  0.5000']
+    """
+    content = [tuple(columns), *(tuple(row) for row in rows)]
+    widths = [max(map(len, column)) for column in zip(*content, strict=True)]
+    return [
+        "  ".join(f"{cell:>{w}}" for cell, w in zip(row, widths, strict=True)).rstrip() for row in content
+    ]
 
 
 class Sentence(str):

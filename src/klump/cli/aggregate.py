@@ -4,17 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from klump import signals
-from klump.cli.commands import ChainCommand
+from klump.cli import quotients, reaching
+from klump.cli.checkpoints import check_checkpoint, checkpoint_options
+from klump.cli.commands import ChainCommand, spell_as_option
+from klump.cli.constraints import constraint_options, read_constraints
 from klump.cli.inputs import ChainInput, read_recorded
+from klump.cli.many_files import Answer, check_patterns, expand, run_each
 from klump.cli.options import (
     beta_option,
-    chain_options,
+    chains_options,
     effort_option,
     gamma_option,
     method_option,
@@ -25,7 +30,7 @@ from klump.cli.options import (
     search_options,
     time_limit_option,
 )
-from klump.errors import InvalidArgumentError
+from klump.errors import UNSET, KlumpError
 from klump.search.registry import DEFAULT_EFFORT, METHODS, names_of
 
 if TYPE_CHECKING:
@@ -75,20 +80,40 @@ def _check_effort(effort: str, method: str) -> None:
         )
 
 
+def _parse_names(ctx: click.Context, param: click.Parameter, value: str | None) -> list[str] | None:
+    if value is None:
+        return None
+    names = [name.strip() for name in value.split(",")]
+    if "" in names or len(set(names)) < len(names):
+        raise click.BadParameter(f"{value!r} is not a list of different names like vowels,consonants")
+    return names
+
+
+def _check_names(names: list[str] | None, n_states: int | None) -> None:
+    # Before the search; a number of groups that the method finds is compared after it.
+    if names is not None and n_states is not None and len(names) != n_states:
+        raise click.UsageError(
+            f"--names has {len(names)} names for -k {n_states} groups; pass {n_states} names"
+        )
+
+
 @contextmanager
-def _rename_initial(path: str | None) -> Iterator[None]:
-    """Set option and file of errors about the argument ``initial``: it is --initial-labels, and --initial another."""
+def _set_files(paths: dict[str, str | None]) -> Iterator[None]:
+    """Set the file of errors about arguments that are read from one.
+
+    The argument ``initial`` is --initial-labels, and --initial another.
+    """
     try:
         yield
-    except InvalidArgumentError as error:
-        if error.argument == "initial":
-            error.file = path
+    except KlumpError as error:
+        if error.argument in paths and error.file is None:
+            error.file = paths[error.argument]
         error.rename("initial", "initial_labels")
         raise
 
 
 @click.command("aggregate", cls=ChainCommand)
-@chain_options
+@chains_options
 @n_states_option(required=False)
 @beta_option()
 @gamma_option
@@ -120,86 +145,200 @@ def _rename_initial(path: str | None) -> Iterator[None]:
 @search_options
 @effort_option
 @time_limit_option
+@constraint_options
+@reaching.reach_options
+@click.option(
+    "--names",
+    metavar="A,B,...",
+    callback=_parse_names,
+    help="Names of the groups, in the order of the groups.  [default: their heaviest members]",
+)
 @click.option("--full", is_flag=True, help="List all members of every group.")
-@output_option("Save to OUT: .npz (complete), .csv (state,group) or .json (as --json).")
+@output_option(
+    "Save to OUT: .npz (complete), .csv (state,group), .parquet (a row per state), .json (as --json), "
+    "or the quotient, with a state map in OUT.map.csv: .tra, .storm.tra, .drn, .umb, .graphml; {} is the name of each "
+    "FILE.",
+    (".npz", ".csv", ".json", quotients.TABLE, *quotients.QUOTIENTS),
+)
+@checkpoint_options
 @printing_options
 def command(
-    source: ChainInput,
-    n_states: int | None,
-    beta: float,
-    gamma: float,
-    lag: int,
-    method: str,
+    sources: list[ChainInput],
     initial_labels: str | None,
-    tolerance: float | None,
-    step: float,
-    max_sweeps: int,
-    allow_empty: bool,
-    n_init: int,
-    seed: int,
-    jobs: int | None,
-    effort: str,
-    time_limit: float | None,
+    fixed: str | None,
+    must_link: str | None,
+    cannot_link: str | None,
+    reach: tuple[str, ...],
+    within: int | None,
+    names: list[str] | None,
     full: bool,
     output: str | None,
+    checkpoint: str | None,
+    resume: bool,
     as_json: bool,
     quiet: bool,
+    **search: Any,
 ) -> None:
-    """Partition the states of the chain in FILE into groups, and report the information lost."""
+    """Partition the states of the chain in FILE into groups, and report the information lost.
+
+    With several files each is aggregated, and a summary ends the output; an error in one does not stop the others.
+    """
+    search["tolerance"] = _check_options(**search)
+    reaching.check_reach(reach, within, search["method"])
+    _check_names(names, search["n_states"])
+    check_patterns(sources, **{"-o": output, "--checkpoint": checkpoint})
+    files = {
+        "initial": initial_labels,
+        "fixed": fixed,
+        "must_link": must_link,
+        "cannot_link": cannot_link,
+    }
+    given = [argument for argument, path in files.items() if path is not None]
+    if len(sources) > 1 and given:
+        option = spell_as_option(given[0], UNSET) if given[0] != "initial" else "--initial-labels"
+        raise click.UsageError(f"{option} are those of one FILE; pass one")
+    from klump.cli.results import deliver, save
+
+    signals.keep_answers()
+
+    def answer(source: ChainInput) -> _Answer:
+        journal = expand(checkpoint, source)
+        check_checkpoint(journal, resume=resume)
+        quotients.check_output(expand(output, source), source.path)
+        wanted = reaching.Reach(reach, within)
+        return _answer(source, files, search, wanted, names, journal, resume=resume, quiet=quiet)
+
+    def run(source: ChainInput) -> Answer:
+        found = answer(source)
+        signals.note_answer()
+        target, agg = expand(output, source), found.aggregation
+        failure, messages = (
+            (None, []) if target is None else save(agg, found.document, _label_rows(agg), target)
+        )
+        for message in () if quiet else messages:
+            click.echo(f"klump: {message}", err=True)
+        return Answer(
+            found.document,
+            () if as_json else found.lines(full=full),
+            _summary(agg),
+            "not saved" if failure else "interrupted" if agg.interrupted else "done",
+            interrupted=agg.interrupted and agg.interrupted_after is None,
+            failure=failure,
+        )
+
+    if len(sources) > 1:
+        run_each(sources, run, ("states", "groups", "cost", "kept"), as_json=as_json)
+        return
+    found = answer(sources[0])
+    lines = None if as_json else found.lines(full=full)
+    agg = found.aggregation
+    deliver(agg, found.document, lines, _label_rows(agg), expand(output, sources[0]), quiet=quiet)
+
+
+def _check_options(
+    *,
+    n_states: int | None,
+    method: str,
+    tolerance: float | None,
+    allow_empty: bool,
+    gamma: float,
+    effort: str,
+    **_: Any,
+) -> float | None:
+    """Raise UsageError if options do not fit the method; the tolerance, or its default."""
     _check_n_states(n_states, method)
     tolerance = _check_tolerance(tolerance, method)
     _check_allow_empty(method, allow_empty=allow_empty)
     _check_gamma(gamma, method)
     _check_effort(effort, method)
+    return tolerance
+
+
+@dataclass(frozen=True)
+class _Answer:
+    """The aggregation of one file."""
+
+    source: ChainInput
+    aggregation: Aggregation
+    document: dict[str, Any]
+    tolerance: float | None
+    reached: list[str]
+    """Lines on the probabilities of reaching labels."""
+
+    def lines(self, *, full: bool) -> list[str]:
+        return _lines(self.source, self.aggregation, self.tolerance, self.reached, full=full)
+
+
+def _answer(
+    source: ChainInput,
+    files: dict[str, str | None],
+    search: dict[str, Any],
+    reach: reaching.Reach,
+    names: list[str] | None,
+    checkpoint: str | None,
+    *,
+    resume: bool,
+    quiet: bool,
+) -> _Answer:
+    """Read a chain and aggregate it."""
     from klump.cli import progress, records
     from klump.cli.labels import read_labels
-    from klump.cli.results import deliver
 
-    signals.keep_answers()
     chain = source.read()
-    initial, labels_input = None, None
+    reaching.check_labels(reach.labels, chain)
+    initial, labels_input, initial_labels = None, None, files["initial"]
     if initial_labels is not None:
         initial, labels_input = read_recorded(initial_labels, partial(read_labels, initial_labels, chain))
-    with progress.search_progress(quiet=quiet) as bars, _rename_initial(initial_labels):
+    options = dict(search)
+    n_states, seed, jobs = options.pop("n_states"), options.pop("seed"), options.pop("jobs")
+    linked, linked_input = read_constraints(chain, files)
+    with progress.search_progress(quiet=quiet) as bars, _set_files(files):
         from klump import aggregation
 
         agg = aggregation.aggregate(
             chain,
             n_states,
-            beta=beta,
-            method=method,
-            n_init=n_init,
             random_state=seed,
             n_jobs=jobs,
-            gamma=gamma,
-            lag=lag,
             initial=initial,
-            step=step,
-            max_sweeps=max_sweeps,
-            allow_empty=allow_empty,
-            tolerance=tolerance,
-            effort=effort,
-            time_limit=time_limit,
+            **linked,
             progress=bars.callback("searching"),
+            checkpoint=checkpoint,
+            resume=resume,
+            **options,
         )
+        if names is not None:
+            agg = agg.with_names(names)
+        reached = reaching.bound(agg, reach.labels, reach.steps)
         document = records.document(
             "aggregation",
             source,
             chain,
             seed=seed,
             method=agg.method,
-            n_init=n_init,
-            step=step,
-            max_sweeps=max_sweeps,
-            allow_empty=allow_empty,
-            tolerance=tolerance,
-            time_limit=time_limit,
+            n_init=options["n_init"],
+            step=options["step"],
+            max_sweeps=options["max_sweeps"],
+            allow_empty=options["allow_empty"],
+            tolerance=options["tolerance"],
+            time_limit=options["time_limit"],
             initial_labels_input=labels_input,
+            constraints_input=linked_input or None,
             states=[records.name(state) for state in chain.states],
+            reachability=reaching.records(reached, reach.steps),
             **records.aggregation(agg),
         )
-    lines = None if as_json else _lines(source, agg, seed, tolerance, full=full)
-    deliver(agg, document, lines, _label_rows(agg), output, quiet=quiet)
+    return _Answer(source, agg, document, options["tolerance"], reaching.lines(reached, reach.steps))
+
+
+def _summary(agg: Aggregation) -> tuple[str, ...]:
+    """States, groups, cost and kept share, for the summary of several files."""
+    from klump.chain.wording import format_number, format_percent
+
+    sizes = str(agg.original.n_states), str(agg.n_states)
+    if not agg.original.is_irreducible:
+        return (*sizes, "-", "-")
+    return (*sizes, format_number(agg.cost), format_percent(agg.kept))
 
 
 def _label_rows(agg: Aggregation) -> Iterator[Sequence[Any]]:
@@ -210,7 +349,7 @@ def _label_rows(agg: Aggregation) -> Iterator[Sequence[Any]]:
 
 
 def _lines(
-    source: ChainInput, agg: Aggregation, seed: int, tolerance: float | None, *, full: bool
+    source: ChainInput, agg: Aggregation, tolerance: float | None, reached: list[str], *, full: bool
 ) -> list[str]:
     from klump.chain.wording import format_count
     from klump.cli import tables
@@ -218,7 +357,8 @@ def _lines(
     width = tables.terminal_width()
     method = agg.method + tables.effort_suffix(agg.effort)
     lag = f", lag {agg.lag}" if agg.lag > 1 else ""
-    settings = f"at beta {agg.beta:g}{tables.gamma_suffix(agg.gamma)}{lag} (method {method}, seed {seed})"
+    gamma = tables.gamma_suffix(agg.gamma)
+    settings = f"at beta {agg.beta:g}{gamma}{lag} (method {method}, seed {agg.random_state})"
     if tolerance is not None:
         settings = f"(method {agg.method}, tolerance {tolerance:g})"
     return tables.blocks(
@@ -230,6 +370,7 @@ def _lines(
         tables.shares(agg, width, full=full),
         tables.costs(agg.costs, [agg.beta], width, agg.gamma) if agg.original.is_irreducible else [],
         tables.certificate(agg, width),
-        tables.matrix(agg.chain, width),
+        reached,
+        tables.matrix(agg.chain, width, agg.group_names or ()),
         tables.notes(agg.notes, width),
     )

@@ -18,6 +18,7 @@ COMMANDS = (
     "aggregate",
     "path",
     "grid",
+    "select",
     "score",
     "dynamics",
     "compare",
@@ -32,7 +33,14 @@ _KEYBOARD_INTERRUPT = 130
 RESULT_PRINTED = "klump.result_printed"
 
 # Options whose name is not the argument's.
-_OPTIONS = {"n_states": "-k", "random_state": "--seed", "n_jobs": "--jobs"}
+_OPTIONS = {
+    "n_states": "-k",
+    "random_state": "--seed",
+    "n_jobs": "--jobs",
+    "n_resamples": "--resamples",
+    "n_restarts": "--restarts",
+    "n_shuffles": "--shuffles",
+}
 # Arguments that the command line reads from files: no option sets them.
 _FROM_FILES = {"labels", "states", "table"}
 
@@ -89,29 +97,69 @@ class PlainCommand(click.Command):
         """
         try:
             return super().invoke(ctx)
-        except KlumpError as error:
-            failure = error
-        except MemoryError:
-            failure = KlumpError(
-                "there is not enough memory for this chain",
-                remedy="convert it to a mapped folder with klump convert",
-            )
-        except OSError as error:  # such as a machine where no temporary file can be written
-            reason = error.strerror or " ".join(str(error).split())
-            return self._report(KlumpError(reason, file=_name(error.filename)), ctx)
-        self.set_file(failure, ctx)
-        return self._report(failure, ctx)
-
-    def _report(self, failure: KlumpError, ctx: click.Context) -> Any:
+        except FAILURES as error:
+            failure = as_klump_error(error)
+            if not isinstance(error, OSError):
+                self.set_file(failure, ctx)
         if ctx.params.get("as_json") and not ctx.meta.get(RESULT_PRINTED):
             from klump.cli.records import format_json
 
-            click.echo(format_json({"schema": "klump/error/1", "error": failure.to_dict()}))
-        click.echo(f"klump: error: {failure.render(spell_as_option)}", err=True)
+            click.echo(format_json(error_document(failure)))
+        report_error(failure)
         return ctx.exit(1)
 
     def set_file(self, error: KlumpError, ctx: click.Context) -> None:
         """Set the file of an error that has none."""
+
+
+# Exceptions that are one line on standard error.
+FAILURES = (KlumpError, MemoryError, OSError)
+
+
+def as_klump_error(error: BaseException) -> KlumpError:
+    """Return an error for one of ``FAILURES``."""
+    if isinstance(error, KlumpError):
+        return error
+    if isinstance(error, OSError):  # such as on a machine where no temporary file can be written
+        return KlumpError(error.strerror or " ".join(str(error).split()), file=_name(error.filename))
+    return KlumpError(
+        "there is not enough memory for this chain", remedy="convert it to a mapped folder with klump convert"
+    )
+
+
+def report_error(failure: KlumpError) -> None:
+    """Print an error on standard error, on one line."""
+    click.echo(f"klump: error: {failure.render(spell_as_option)}", err=True)
+
+
+class Refusal(click.ClickException):
+    """A file that cannot be written, found before the work starts: one line, and the status of wrong usage."""
+
+    exit_code = 2
+
+    def __init__(self, failure: KlumpError) -> None:
+        super().__init__(str(failure))
+        self.failure = failure
+
+    def show(self, file: Any = None) -> None:
+        """Print the error on standard error, without the usage of the command."""
+        report_error(self.failure)
+
+
+def require_writable(path: str) -> str:
+    """Return the name of a file that can be written; raise Refusal for another."""
+    from klump.files.atomic import check_writable
+
+    try:
+        check_writable(path)
+    except KlumpError as error:
+        raise Refusal(error) from error
+    return path
+
+
+def error_document(failure: KlumpError) -> dict[str, Any]:
+    """Return an error as a JSON document."""
+    return {"schema": "klump/error/1", "error": failure.to_dict()}
 
 
 def _name(file: object) -> str | None:
@@ -124,8 +172,9 @@ class ChainCommand(PlainCommand):
 
     def set_file(self, error: KlumpError, ctx: click.Context) -> None:
         """Set the file with the chain, unless the error names a file or concerns none."""
-        if error.file is None and not isinstance(error, MissingPackageError):
-            error.file = ctx.params["file"]
+        files = ctx.params.get("files", (ctx.params.get("file"),))
+        if error.file is None and len(files) == 1 and not isinstance(error, MissingPackageError):
+            error.file = files[0]
 
 
 def spell_as_option(argument: str, value: Any) -> str:

@@ -10,6 +10,7 @@ import click
 
 from klump import signals
 from klump.cli.commands import ChainCommand
+from klump.cli.completion import OUTSIDE, several_of
 from klump.cli.inputs import ChainInput
 from klump.cli.options import (
     beta_option,
@@ -40,12 +41,12 @@ def _parse_methods(ctx: click.Context, param: click.Parameter, value: str | None
 
 
 def _parse_tools(ctx: click.Context, param: click.Parameter, value: str | None) -> list[str] | None:
-    if value is None:
+    if value is None or ctx.resilient_parsing:
         return None
     # Imported here, as it imports NumPy and SciPy, which --help does not need.
-    from klump.comparison.outside import OUTSIDE
+    from klump.comparison.outside import OUTSIDE as TOOLS
 
-    return _parse_names(value, OUTSIDE)
+    return _parse_names(value, TOOLS)
 
 
 @click.command("compare", cls=ChainCommand)
@@ -57,12 +58,14 @@ def _parse_tools(ctx: click.Context, param: click.Parameter, value: str | None) 
     "--methods",
     metavar="M,M,...",
     callback=_parse_methods,
+    shell_complete=several_of(METHODS),
     help="Names of klump's methods.  [default: all that take a number of groups]",
 )
 @click.option(
     "--outside",
     metavar="T,T,...",
     callback=_parse_tools,
+    shell_complete=several_of(OUTSIDE),
     help="Names of outside tools: deeptime-pcca, pygpcca, sib, igraph-leiden, infomap, sklearn-spectral."
     "  [default: all that are installed]",
 )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from klump.cli.commands import ChainCommand
+from klump.cli.commands import ChainCommand, Refusal, require_writable
 from klump.cli.inputs import ChainInput, file_record, parts_of
 from klump.cli.options import chain_options, printing_options
 from klump.errors import FileFormatError
@@ -102,7 +102,8 @@ def _check_output(output: str, *, mmap: bool, stationary: bool) -> bool:
 
     path = Path(output)
     if not path.parent.is_dir():
-        raise click.UsageError(f"OUT: there is no folder {str(path.parent)!r}")
+        missing = f"there is no folder {str(path.parent)!r}"
+        raise Refusal(FileFormatError(missing, remedy="create it first", file=output))
     try:
         suffix = next((known for known in MODULES if path.name.lower().endswith(known)), None)
         if not mmap:
@@ -117,10 +118,5 @@ def _check_output(output: str, *, mmap: bool, stationary: bool) -> bool:
     if stationary and not to_folder:
         raise click.UsageError("--stationary needs a mapped folder; name OUT .mapped, or pass --mmap")
     if not to_folder:
-        from klump.files.atomic import check_writable
-
-        try:
-            check_writable(output)
-        except FileFormatError as error:
-            raise click.UsageError(f"OUT: {error}") from error
+        require_writable(output)
     return to_folder

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from klump import signals
+from klump.cli.checkpoints import check_checkpoint, checkpoint_options
 from klump.cli.commands import ChainCommand
 from klump.cli.inputs import ChainInput
+from klump.cli.numbers import numbers_option
 from klump.cli.options import (
     beta_option,
     chain_options,
@@ -33,42 +34,11 @@ _COLUMNS = (
     *("n_states", "beta", "cost", "lumpability", "predictability", "generated", "kept"),
     *("epsilon", "interrupted"),
 )
-# Largest number of groups in a range: a larger one is a typing error, whose list would not fit in memory.
-_MAX_GROUPS = 1_000_000
-
-
-def _parse_n_states(ctx: click.Context, param: click.Parameter, value: str | None) -> list[int] | None:
-    """Parse a list of numbers and ranges.
-
-    >>> _parse_n_states(None, None, "2..4,8")
-    [2, 3, 4, 8]
-    """
-    if value is None:
-        return None
-    numbers: list[int] = []
-    for part in value.split(","):
-        ends = re.fullmatch(r"\s*(\d+)(?:\.\.(\d+))?\s*", part)
-        if ends is None:
-            raise click.BadParameter(f"{value!r} is not a list of numbers of groups like 2..10 or 2,4,8")
-        first, last = int(ends[1]), int(ends[2] or ends[1])
-        if not 1 <= first <= last <= _MAX_GROUPS:
-            raise click.BadParameter(
-                f"{part.strip()!r} must ascend, from 1 or more to {_MAX_GROUPS:,} or less"
-            )
-        numbers += range(first, last + 1)
-    return numbers
 
 
 @click.command("grid", cls=ChainCommand)
 @chain_options
-@click.option(
-    "-k",
-    "--n-states",
-    metavar="K..K",
-    default=None,
-    callback=_parse_n_states,
-    help="Numbers of groups: a range like 2..10 or a list like 2,4,8.  [default: 2..10, at most the number of states]",
-)
+@numbers_option
 @beta_option("betas", multiple=True)
 @gamma_option
 @method_option(
@@ -81,6 +51,7 @@ def _parse_n_states(ctx: click.Context, param: click.Parameter, value: str | Non
     "Save to OUT: .npz (complete), .csv (table), .json (as --json), or a picture (.png, .svg, .pdf).",
     (".npz", ".json", ".csv", *PICTURES),
 )
+@checkpoint_options
 @printing_options
 def command(
     source: ChainInput,
@@ -94,6 +65,8 @@ def command(
     effort: str,
     time_limit: float | None,
     output: str | None,
+    checkpoint: str | None,
+    resume: bool,
     as_json: bool,
     quiet: bool,
 ) -> None:
@@ -106,6 +79,7 @@ def command(
     from klump.cli import progress, records
 
     signals.keep_answers()
+    check_checkpoint(checkpoint, resume=resume)
     chain = source.read()
     with progress.GuaranteeProgress(quiet=quiet) as bars, progress.announce_compilation(bars):
         from klump import aggregation
@@ -121,6 +95,8 @@ def command(
             gamma=gamma,
             effort=effort,
             time_limit=time_limit,
+            checkpoint=checkpoint,
+            resume=resume,
             progress=bars.callback("grid"),
         )
     states = [records.name(state) for state in chain.states]

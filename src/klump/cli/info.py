@@ -8,7 +8,8 @@ import click
 
 from klump.cli.commands import ChainCommand
 from klump.cli.inputs import ChainInput
-from klump.cli.options import chain_options, printing_options
+from klump.cli.many_files import Answer, check_patterns, run_each
+from klump.cli.options import chains_options, printing_options
 
 if TYPE_CHECKING:
     from klump.chain import MarkovChain
@@ -18,21 +19,38 @@ _MAX_CLASSES = 5
 
 
 @click.command("info", cls=ChainCommand)
-@chain_options
+@chains_options
 @printing_options
-def command(source: ChainInput, as_json: bool, quiet: bool) -> None:
-    """Report the properties of the chain in FILE: size, classes, period, reversibility, rates."""
+def command(sources: list[ChainInput], as_json: bool, quiet: bool) -> None:
+    """Report the properties of the chain in FILE: size, classes, period, reversibility, rates.
+
+    With several files a summary ends the output; an error in one does not stop the others.
+    """
     from klump.cli import records
     from klump.cli.progress import SearchProgress, announce_compilation
     from klump.cli.results import print_document, print_lines
 
-    chain = source.read()
-    with announce_compilation(SearchProgress(quiet=quiet)):
-        properties = _properties(chain)
+    def run(source: ChainInput) -> Answer:
+        chain = source.read()
+        with announce_compilation(SearchProgress(quiet=quiet)):
+            properties = _properties(chain)
+        cells = (
+            str(chain.n_states),
+            str(chain.n_transitions),
+            "yes" if properties["irreducible"] else "no",
+        )
+        lines = () if as_json else _lines(source, chain, properties)
+        return Answer(records.document("info", source, chain, **properties), lines, cells)
+
+    check_patterns(sources)
+    if len(sources) > 1:
+        run_each(sources, run, ("states", "transitions", "irreducible"), as_json=as_json)
+        return
+    found = run(sources[0])
     if as_json:
-        print_document(records.document("info", source, chain, **properties))
+        print_document(found.document)
     else:
-        print_lines(_lines(source, chain, properties))
+        print_lines(found.lines)
 
 
 def _properties(chain: MarkovChain) -> dict[str, Any]:
@@ -147,8 +165,7 @@ def _class_rows(chain: MarkovChain, width: int) -> list[tuple[str, str]]:
 
 
 def _format_members(chain: MarkovChain, members: Any, width: int) -> str:
-    from klump.chain.wording import format_count
-    from klump.cli.tables import list_states
+    from klump.chain.wording import format_count, list_states
 
     start = f"{format_count(len(members), 'state')}: "
     return start + list_states([chain.states[i] for i in members.tolist()], width - len(start))

@@ -152,7 +152,7 @@ def _parse_shares(rows: Any, states: Any, chain: MarkovChain) -> NDArray[Any]:
     return _as_map(array, chain)
 
 
-def _labels_by_name(pairs: Sequence[tuple[str, Hashable]], chain: MarkovChain) -> list[int]:
+def _labels_by_name(pairs: Sequence[tuple[str, Hashable]], chain: MarkovChain) -> list[int] | list[str]:
     """Convert pairs of state name and label to group numbers, in the order of the chain's states."""
     return _as_numbers(_reorder(pairs, chain), chain)
 
@@ -202,8 +202,8 @@ def _as_map(array: NDArray[Any], chain: MarkovChain) -> NDArray[Any]:
     return array
 
 
-def _as_numbers(labels: Sequence[Any], chain: MarkovChain) -> list[int]:
-    """Convert labels to group numbers: 0, 1, ... stay; others are numbered by first occurrence."""
+def _as_numbers(labels: Sequence[Any], chain: MarkovChain) -> list[int] | list[str]:
+    """Convert labels to group numbers if they are 0, 1, ...; others are names of groups."""
     if len(labels) != chain.n_states:
         raise FileFormatError(
             f"{format_count(len(labels), 'label')}, but the chain has {format_count(chain.n_states, 'state')}",
@@ -216,5 +216,4 @@ def _as_numbers(labels: Sequence[Any], chain: MarkovChain) -> list[int]:
     distinct = dict.fromkeys(texts)
     if set(distinct) == {str(number) for number in range(len(distinct))}:
         return [int(text) for text in texts]
-    numbering = {text: number for number, text in enumerate(distinct)}
-    return [numbering[text] for text in texts]
+    return texts

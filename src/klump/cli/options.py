@@ -11,8 +11,10 @@ from typing import Any
 import click
 
 from klump.choices import RESTRICTIONS
-from klump.cli.inputs import STANDARD_INPUT, ChainInput, TableColumns
-from klump.errors import FileFormatError
+from klump.cli import completion
+from klump.cli.commands import require_writable
+from klump.cli.inputs import ChainInput
+from klump.cli.table_columns import check_table, table_columns
 from klump.search.registry import DEFAULT_EFFORT, EFFORT_NAMES
 
 Function = Callable[..., Any]
@@ -22,7 +24,8 @@ _CHAIN = (
     click.option(
         "--format",
         metavar="F",
-        callback=lambda ctx, param, value: _check_format(value),
+        callback=lambda ctx, param, value: value if ctx.resilient_parsing else _check_format(value),
+        shell_complete=completion.one_of(completion.FORMATS),
         help="Format of FILE if neither its content nor its suffix tells: tra, csv, mtx, ...",
     ),
     click.option("--ctmc", is_flag=True, help="FILE holds rates of a continuous-time chain: uniformise it."),
@@ -139,6 +142,7 @@ def efforts_option(function: Function) -> Function:
         show_default=True,
         metavar="E,E,...",
         callback=_parse_efforts,
+        shell_complete=completion.several_of(EFFORT_NAMES),
         help=f"How long method auto searches, in steps, not in seconds: {_EFFORTS}, or several, a row each.",
     )
     return option(function)
@@ -261,86 +265,58 @@ def chain_options(function: Function) -> Function:
     """Add FILE and the options for reading it; the command gets them as ``source``, a :class:`ChainInput`."""
 
     @wraps(function)
-    def call_with_source(
-        *,
-        file: str,
-        normalize: bool,
-        restrict: Any,
-        restart: float | None,
-        initial: str | None,
-        format: str | None,
-        ctmc: bool,
-        state: str | None,
-        session: str | None,
-        time: str | None,
-        source_column: str | None,
-        target: str | None,
-        weight: str | None,
-        memory_limit: str | None,
-        **rest: Any,
-    ) -> Any:
-        if initial is not None and restart is None:
-            raise click.UsageError(
-                "--initial is the initial state of --restart; pass --restart as well, or leave --initial out"
-            )
-        events = {"state": state, "session": session, "time": time}
-        transitions = {"source": source_column, "target": target, "weight": weight}
-        columns = _table_columns(events, transitions, memory_limit)
-        if columns is not None:
-            _check_table(file, normalize=normalize, format=format, ctmc=ctmc)
-        # Only JSON documents have the digest of the file.
-        with_digest = bool(rest.get("as_json")) or str(rest.get("output")).lower().endswith(".json")
-        source = ChainInput(
-            file, normalize, restrict, restart, initial, format, ctmc, columns, with_digest=with_digest
-        )
+    def call_with_source(*, file: str, **options: Any) -> Any:
+        ((source,), rest) = _make_sources((file,), **options)
         return function(source=source, **rest)
 
     return _add((*_CHAIN, *_TABLE), call_with_source)
 
 
-def _table_columns(
-    events: dict[str, str | None],
-    transitions: dict[str, str | None],
+def chains_options(function: Function) -> Function:
+    """Add several FILEs and the options for reading them; the command gets ``sources``, a :class:`ChainInput` each."""
+
+    @wraps(function)
+    def call_with_sources(*, files: tuple[str, ...], **options: Any) -> Any:
+        sources, rest = _make_sources(files, **options)
+        return function(sources=sources, **rest)
+
+    several = click.argument("files", metavar="FILE...", nargs=-1, required=True, type=click.Path())
+    return _add((several, *_CHAIN[1:], *_TABLE), call_with_sources)
+
+
+def _make_sources(
+    files: tuple[str, ...],
+    *,
+    normalize: bool,
+    restrict: Any,
+    restart: float | None,
+    initial: str | None,
+    format: str | None,
+    ctmc: bool,
+    state: str | None,
+    session: str | None,
+    time: str | None,
+    source_column: str | None,
+    target: str | None,
+    weight: str | None,
     memory_limit: str | None,
-) -> TableColumns | None:
-    """Columns of a table of events or of transitions; None if no column is named."""
-    named = [
-        {name: column for name, column in part.items() if column is not None}
-        for part in (events, transitions)
-    ]
-    if not any(named):
-        if memory_limit is not None:
-            raise click.UsageError("--memory-limit is for tables; name their columns, or leave it out")
-        return None
-    if all(named):
+    **rest: Any,
+) -> tuple[list[ChainInput], dict[str, Any]]:
+    """Inputs from the options for reading files, and the other options."""
+    if initial is not None and restart is None:
         raise click.UsageError(
-            "--state, --session and --time are for tables of events, --source, --target and --weight for tables of "
-            "transitions; leave out one of the two"
+            "--initial is the initial state of --restart; pass --restart as well, or leave --initial out"
         )
-    given, needed = (named[0], ["state"]) if named[0] else (named[1], ["source", "target"])
-    missing = [name for name in needed if name not in given]
-    if missing:
-        raise click.UsageError(
-            f"--{next(iter(given))} needs --{missing[0]} as well, the column of {_WHAT[missing[0]]}"
-        )
-    return TableColumns(given, memory_limit)
-
-
-_WHAT = {"state": "states", "source": "source states", "target": "target states"}
-
-
-def _check_table(file: str, **options: Any) -> None:
-    """Refuse options that are for files of chains, and standard input, whose name has no suffix to go by."""
-    reasons = {
-        "normalize": "the weights of tables are always normalized",
-        "format": "that of a table is told by its suffix",
-        "ctmc": "tables hold counts, not rates",
-    }
-    for name, reason in reasons.items():
-        if options[name]:
-            raise click.UsageError(f"--{name} is for files of chains: {reason}")
-    if file == STANDARD_INPUT:
-        raise click.UsageError("tables are not read from standard input; pass the name of a file")
+    events = {"state": state, "session": session, "time": time}
+    transitions = {"source": source_column, "target": target, "weight": weight}
+    columns = table_columns(events, transitions, memory_limit)
+    if columns is not None:
+        for file in files:
+            check_table(file, normalize=normalize, format=format, ctmc=ctmc)
+    # Only JSON documents have the digest of the file.
+    with_digest = bool(rest.get("as_json")) or str(rest.get("output")).lower().endswith(".json")
+    reading = (normalize, restrict, restart, initial, format, ctmc, columns)
+    return [ChainInput(file, *reading, with_digest=with_digest) for file in files], rest
 
 
 def search_options(function: Function) -> Function:
@@ -360,7 +336,15 @@ def method_option(names: Collection[str], help: str) -> Callable[[Function], Fun
     def check(ctx: click.Context, param: click.Parameter, value: str) -> str:
         return check_name(value, names)
 
-    return click.option("--method", default="auto", show_default=True, metavar="M", callback=check, help=help)
+    return click.option(
+        "--method",
+        default="auto",
+        show_default=True,
+        metavar="M",
+        callback=check,
+        shell_complete=completion.one_of(names),
+        help=help,
+    )
 
 
 def check_name(name: str, known: Collection[str]) -> str:
@@ -384,16 +368,10 @@ def output_option(
     choices = f"{', '.join(suffixes[:-1])} or {suffixes[-1]}"
 
     def check(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
-        if value is None:
+        if value is None or ctx.resilient_parsing:
             return None
         if Path(value).suffix.lower() not in suffixes:
             raise click.BadParameter(f"{value!r} must end in {choices}")
-        from klump.files.atomic import check_writable
+        return require_writable(value)
 
-        try:
-            check_writable(value)
-        except FileFormatError as error:
-            raise click.BadParameter(str(error)) from error
-        return value
-
-    return click.option("-o", "--output", metavar="OUT", callback=check, help=help)
+    return click.option("-o", "--output", metavar="OUT", type=click.Path(), callback=check, help=help)

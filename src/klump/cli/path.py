@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from klump import signals
+from klump.cli.checkpoints import check_checkpoint, checkpoint_options
 from klump.cli.commands import ChainCommand
 from klump.cli.inputs import ChainInput
 from klump.cli.options import (
@@ -52,6 +53,7 @@ def _parse_betas(ctx: click.Context, param: click.Parameter, value: str | None) 
 @search_options
 @time_limit_option
 @output_option("Save to OUT: .npz (complete), .csv (state and its group per beta) or .json (as --json).")
+@checkpoint_options
 @printing_options
 def command(
     source: ChainInput,
@@ -66,6 +68,8 @@ def command(
     jobs: int | None,
     time_limit: float | None,
     output: str | None,
+    checkpoint: str | None,
+    resume: bool,
     as_json: bool,
     quiet: bool,
 ) -> None:
@@ -74,6 +78,7 @@ def command(
     from klump.cli.results import deliver
 
     signals.keep_answers()
+    check_checkpoint(checkpoint, resume=resume)
     chain = source.read()
     with progress.search_progress(quiet=quiet) as bars:
         from klump import aggregation
@@ -90,6 +95,8 @@ def command(
             max_sweeps=max_sweeps,
             allow_empty=allow_empty,
             time_limit=time_limit,
+            checkpoint=checkpoint,
+            resume=resume,
             progress=bars.callback("searching"),
         )
         document = records.document(
@@ -120,25 +127,13 @@ def _label_rows(path: AggregationPath) -> Iterator[Sequence[Any]]:
 
 
 def _lines(source: ChainInput, path: AggregationPath, seed: int) -> list[str]:
-    from klump.chain.wording import format_count, format_number, format_percent
+    from klump.aggregation import layout
+    from klump.chain.wording import format_count
     from klump.cli import tables
 
     first, sizes = path[0], {agg.n_states for agg in path}
     n_groups = f"{min(sizes)} to " * (len(sizes) > 1) + format_count(max(sizes), "group")
-    rows = [
-        (
-            f"{agg.beta:g}",
-            *([str(agg.n_states)] if len(sizes) > 1 else []),
-            format_number(agg.cost),
-            format_number(agg.costs.lumpability),
-            format_number(agg.costs.predictability),
-            format_percent(agg.costs.kept),
-            format_number(agg.bisimulation.epsilon),
-        )
-        for agg in path
-    ]
-    groups = ["groups"] if len(sizes) > 1 else []
-    columns = ("beta", *groups, "cost", "lumpability", "predictability", "kept", "epsilon")
+    columns, rows = layout.path_table(path)
     # One note for all betas: one run found them, and an interruption ends it as a whole.
     interrupted = {note: None for agg in path for note in agg.notes if note.kind == "interrupted"}
     return tables.blocks(

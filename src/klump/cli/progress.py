@@ -270,9 +270,12 @@ def announce_compilation(progress: Bars) -> Iterator[None]:
             progress.say(f"klump: {record.getMessage()}")
 
     logger, handler, before = logging.getLogger("klump"), Handler(), len(compilations())
+    level = logger.level
     logger.addHandler(handler)
+    logger.setLevel(logging.INFO)
     try:
         yield
     finally:
+        logger.setLevel(level)
         logger.removeHandler(handler)
         progress.compiled = any(used.seconds is not None for used in compilations()[before:])

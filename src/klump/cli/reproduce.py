@@ -13,8 +13,11 @@ from typing import TYPE_CHECKING
 import click
 
 from klump import __version__, signals
+from klump.cli import completion
 from klump.cli.commands import PlainCommand
+from klump.cli.completion import one_of
 from klump.cli.options import jobs_option, quiet_option, seed_option
+from klump.errors import FileFormatError, Setting
 
 if TYPE_CHECKING:
     from klump.cli.progress import ExperimentProgress
@@ -24,6 +27,8 @@ if TYPE_CHECKING:
 
 def _check_names(ctx: click.Context, param: click.Parameter, value: tuple[str, ...]) -> list[str]:
     # A callback instead of click.Choice, which would import the experiments, and NumPy, for --help.
+    if ctx.resilient_parsing:
+        return []
     from klump.experiments import EXPERIMENTS
 
     unknown = [name for name in value if name not in EXPERIMENTS]
@@ -42,7 +47,13 @@ def _list_names(ctx: click.Context, param: click.Parameter, value: bool) -> None
 
 
 @click.command("reproduce", cls=PlainCommand)
-@click.argument("names", metavar="[NAME]...", nargs=-1, callback=_check_names)
+@click.argument(
+    "names",
+    metavar="[NAME]...",
+    nargs=-1,
+    callback=_check_names,
+    shell_complete=one_of(completion.EXPERIMENTS),
+)
 @click.option(
     "--list",
     is_flag=True,
@@ -68,8 +79,27 @@ def _list_names(ctx: click.Context, param: click.Parameter, value: bool) -> None
     show_default=True,
     help="Folder for the page, its pictures, all numbers and verdicts, and finished pieces of an interrupted run.",
 )
+@click.option(
+    "--checkpoint",
+    metavar="DIR",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Folder for finished pieces, which must have none, unless --resume is given.  [default: pieces in the output "
+    "folder, from which the same command always resumes]",
+)
+@click.option(
+    "--resume", is_flag=True, help="Continue the run that wrote the checkpoint; the result is the same."
+)
 @quiet_option
-def command(names: list[str], trials: int | None, seed: int, jobs: int, output: Path, quiet: bool) -> None:
+def command(
+    names: list[str],
+    trials: int | None,
+    seed: int,
+    jobs: int,
+    output: Path,
+    checkpoint: Path | None,
+    resume: bool,
+    quiet: bool,
+) -> None:
     """Run the paper's experiments and compare every number with the paper's.
 
     Writes the page DIR/index.html: the paper's numbers beside those of the published algorithm and of klump's
@@ -81,18 +111,32 @@ def command(names: list[str], trials: int | None, seed: int, jobs: int, output: 
     from klump.plots import import_figure
 
     import_figure()  # raises MissingPackageError before the first experiment, not after the last
+    _check_pieces(checkpoint, resume=resume)
+    pieces, again = checkpoint or output / "pieces", " with --resume" if checkpoint else " again"
     with translate_write_errors(output):
         output.mkdir(parents=True, exist_ok=True)
         # A search in this process must not return its best answer so far, which would be stored as a complete one.
-        signals.explain(f"finished pieces are kept in {output}; run the same command again to resume")
+        signals.explain(
+            f"finished pieces are kept in {checkpoint or output}; run the same command{again} to resume"
+        )
         with ExperimentProgress(quiet=quiet) as bars, announce_compilation(bars):
-            settings = Settings(trials, seed, jobs, output / "pieces", bars.callback)
+            settings = Settings(trials, seed, jobs, pieces, bars.callback)
             results = _run(names, settings, bars)
         write_text(output / "summary.json", _summary(results, settings))
         facts = _facts(names, settings)
         write_text(output / "summary.md", markdown.summarize(results, facts))
         path = page.write(output, results, facts)
     click.echo("\n".join(_lines(results, path)))
+
+
+def _check_pieces(checkpoint: Path | None, *, resume: bool) -> None:
+    """Raise FileFormatError if a folder has pieces of another run, which is not to be continued."""
+    if checkpoint is not None and not resume and any(checkpoint.glob("*.jsonl")):
+        raise FileFormatError(
+            "this folder has finished pieces",
+            remedy=("pass ", Setting("resume", True), " to continue that run, or delete it"),
+            file=str(checkpoint),
+        )
 
 
 def _run(names: Sequence[str], settings: Settings, bars: ExperimentProgress) -> list[Result]:

@@ -13,7 +13,7 @@ import click
 from klump import signals
 from klump.cli.commands import RESULT_PRINTED, interrupted_status
 from klump.cli.records import format_json
-from klump.errors import FileFormatError
+from klump.errors import KlumpError
 
 # Suffixes of pictures, which need matplotlib.
 PICTURES = (".png", ".svg", ".pdf")
@@ -87,15 +87,15 @@ def deliver(
         Whether to leave out the message that names the saved file.
     """
     signals.note_answer()
-    failure = None if output is None else _save(result, document, rows, output)
+    failure, messages = (None, []) if output is None else save(result, document, rows, output)
     if lines is None:
         print_document(document)
     else:
         print_lines(lines)
     if failure is not None:
         raise failure
-    if output is not None and not quiet:
-        click.echo(f"klump: saved {output}", err=True)
+    for message in () if quiet else messages:
+        click.echo(f"klump: {message}", err=True)
     if result.interrupted:
         if lines is None:
             from klump.aggregation.notes import format_interruption
@@ -105,10 +105,11 @@ def deliver(
             click.get_current_context().exit(interrupted_status())
 
 
-def _save(
+def save(
     result: Any, document: dict[str, Any], rows: Iterable[Sequence[Any]], output: str
-) -> FileFormatError | None:
-    """Save the result, and return the error if it cannot be saved."""
+) -> tuple[KlumpError | None, list[str]]:
+    """Save the result; return the error if it cannot be saved, and messages about what was saved."""
+    from klump.cli import quotients
     from klump.files import atomic
 
     suffix = _suffix(output)
@@ -120,11 +121,15 @@ def _save(
             atomic.write_text(output, format_json(document) + "\n")
         elif suffix in PICTURES:
             result.plot(output)
+        elif suffix in quotients.QUOTIENTS:
+            return None, quotients.write_quotient(result, output)
+        elif suffix == quotients.TABLE:
+            return None, quotients.write_table(result, output)
         else:
             result.save(output)
-    except FileFormatError as error:
-        return error
-    return None
+    except KlumpError as error:
+        return error, []
+    return None, [f"saved {output}"]
 
 
 def _suffix(output: str) -> str:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import shutil
 import textwrap
-from collections.abc import Hashable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 import click
 
-from klump.chain.wording import format_count, format_number, format_percent, format_state
+from klump.chain.wording import format_count, format_number, format_percent, format_state, table_lines
 from klump.search.registry import DEFAULT_EFFORT
 
 if TYPE_CHECKING:
@@ -86,19 +86,9 @@ def gamma_suffix(gamma: float) -> str:
 
 def groups(agg: Aggregation, width: int, *, full: bool = False) -> list[str]:
     """List each group with its size, its members and, if the chain is irreducible, its stationary mass."""
-    has_masses = agg.original.is_irreducible
-    start = "{:>5}  {:>6}  {:>7}  " if has_masses else "{:>5}  {:>6}  "
-    order = "members, heaviest first" if has_masses else "members"
-    lines = [title(start.format("group", "states", "mass") + order)]
-    indent = " " * len(start.format("", "", ""))
-    for label, members in enumerate(agg.groups):
-        mass = format_number(float(agg.masses[label])) if has_masses else ""
-        first = start.format(label, len(members), mass)
-        if full:
-            lines += _wrap_names(first, [format_state(state) for state in members], indent, width)
-        else:
-            lines.append(first + list_states(members, width - len(indent)))
-    return lines
+    from klump.aggregation import layout
+
+    return _with_title(layout.group_lines(agg, width, full=full))
 
 
 def costs(found: Costs, betas: Iterable[float], width: int, gamma: float = 0.0) -> list[str]:
@@ -196,19 +186,11 @@ def _simulation(simulated: MonteCarlo, width: int) -> list[str]:
     ]
 
 
-def matrix(chain: MarkovChain, width: int) -> list[str]:
+def matrix(chain: MarkovChain, width: int, names: Sequence[str] = ()) -> list[str]:
     """Print the transition matrix of the aggregated chain, if it is small and fits the width."""
-    k = chain.n_states
-    digits = next((digits for digits in (4, 2) if 7 + (4 + digits) * k <= width), None)
-    if k > _MAX_MATRIX_ROWS or digits is None:
-        return []
-    rows: Any = chain.transition_matrix
-    rows = rows.toarray() if chain.is_sparse else rows
-    names = [f"{label:>{digits + 2}}" for label in range(k)]
-    lines = [title("  ".join(["from\\to", *names]))]
-    for label, row in enumerate(rows.tolist()):
-        lines.append("  ".join([f"{label:>7}", *(f"{value:.{digits}f}" for value in row)]))
-    return lines
+    from klump.aggregation import layout
+
+    return _with_title(layout.matrix_lines(chain, width, names, limit=_MAX_MATRIX_ROWS))
 
 
 def notes(found: Iterable[Note], width: int) -> list[str]:
@@ -252,37 +234,11 @@ def facts(rows: Iterable[tuple[str, str]]) -> list[str]:
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
     """Format a table with a header, all columns flush right."""
-    content = [tuple(row) for row in rows]
-    widths = [max(map(len, column)) for column in zip(columns, *content, strict=True)]
-    lines = ["  ".join(f"{cell:>{w}}" for cell, w in zip(row, widths, strict=True)) for row in content]
-    return [title("  ".join(f"{cell:>{w}}" for cell, w in zip(columns, widths, strict=True))), *lines]
+    return _with_title(table_lines(columns, rows))
 
 
-def list_states(states: Sequence[Hashable], width: int) -> str:
-    """Format the names of states on one line of limited width, with the number of those that do not fit.
-
-    >>> list_states(["north", "east", "south", "west"], 20)
-    'north east ... +2'
-    """
-    # A name takes at least one column and its separator another, so `width` names always exceed the line.
-    names = [format_state(state) for state in states[: max(width, 2)]]
-    whole = " ".join(names)
-    if len(names) == len(states) and cell_len(whole) <= width:
-        return whole
-    line = names[0]
-    for count, name in enumerate(names[1:], start=1):
-        longer = f"{line} {name}"
-        if cell_len(f"{longer} ... +{len(states) - count - 1}") > width:
-            return f"{line} ... +{len(states) - count}"
-        line = longer
-    return line
-
-
-def cell_len(text: str) -> int:
-    """Return the width of a text in terminal columns: wide characters take two."""
-    from rich.cells import cell_len as measure
-
-    return measure(text)
+def _with_title(lines: list[str]) -> list[str]:
+    return [title(line) for line in lines[:1]] + lines[1:]
 
 
 def _row(name: str, value: str, remark: str, width: int) -> list[str]:
@@ -303,15 +259,3 @@ def _append_remark(start: str, remark: str, width: int) -> list[str]:
         return [start.rstrip()]
     first, *rest = textwrap.wrap(remark, remark_width, break_on_hyphens=False)
     return [f"{start}  {first}", *(" " * (len(start) + 2) + line for line in rest)]
-
-
-def _wrap_names(first: str, words: Iterable[str], indent: str, width: int) -> list[str]:
-    """Wrap names behind the start of a line; textwrap counts characters instead of terminal columns."""
-    lines, line = [], first
-    for word in words:
-        fresh = line in (first, indent)
-        if not fresh and cell_len(line) + 1 + cell_len(word) > width:
-            lines.append(line)
-            line, fresh = indent, True
-        line += word if fresh else f" {word}"
-    return [*lines, line]

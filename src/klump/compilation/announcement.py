@@ -129,9 +129,13 @@ def _announce_need(key: str) -> None:
 
 
 def _needed_keys(name: str) -> list[str]:
-    """Kernels of a need, and of the same question about a small chain, most of which a large chain needs too."""
+    """Kernels of a need; with those of the same question about a small chain if its own do not include any of them.
+
+    The table then has only the kernels that a large chain needs in addition.
+    """
     needs: dict[str, list[str]] = _table()["needs"]
-    return needs.get(name, []) + needs.get(f"{name}, small", [])
+    own, small = needs.get(name, []), needs.get(f"{name}, small", [])
+    return own if set(own) & set(small) else own + small
 
 
 def _announce(keys: set[str], remedy: str) -> None:

@@ -1,4 +1,4 @@
-"""Labels, initial distribution and rewards of a chain as arrays, for the formats that keep them.
+"""Labels, initial distribution, rewards and restart of a chain as arrays, for the formats that keep them.
 
 ``attributes``
     JSON text: the names of the labels, and those of the rewards with their kind, ``"state"`` or ``"transition"``.
@@ -10,6 +10,10 @@
     Rewards of states, one reward after the other.
 ``attribute_transition_data``, ``attribute_transition_indices``, ``attribute_transition_indptr``
     Rewards of transitions, their matrices below one another, in CSR format.
+``attribute_restart_probability``, ``..._targets``, ``..._masses``, ``..._added``, ``..._dead_ends``
+    The restart that the transitions contain, as :class:`klump.chain.restart_record.Restart` has it.
+``attribute_uniformization_rate``
+    The uniformisation rate of a chain that was made of rates.
 """
 
 from __future__ import annotations
@@ -23,6 +27,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from klump.chain.attributes import NO_ATTRIBUTES, Attributes, StateIndices, build_attributes
+from klump.chain.restart_record import Restart
 from klump.errors import FileFormatError
 from klump.files.compressed_matrices import build_compressed
 from klump.files.gate import describe
@@ -36,9 +41,25 @@ _LABEL_STATES = "attribute_label_states"
 _LABEL_ENDS = "attribute_label_ends"
 _STATE_REWARDS = "attribute_state_rewards"
 _TRANSITION_REWARDS = tuple(f"attribute_transition_{part}" for part in ("data", "indices", "indptr"))
+_RESTART_PARTS = ("targets", "masses", "added", "dead_ends")
+_PROBABILITY = "attribute_restart_probability"
+_RATE = "attribute_uniformization_rate"
+_RESTART = tuple(f"attribute_restart_{part}" for part in _RESTART_PARTS)
 # Names of all arrays.
-KEYS = (_INDEX, _INITIAL, _LABEL_STATES, _LABEL_ENDS, _STATE_REWARDS, *_TRANSITION_REWARDS)
+KEYS = (
+    _INDEX,
+    _INITIAL,
+    _LABEL_STATES,
+    _LABEL_ENDS,
+    _STATE_REWARDS,
+    *_TRANSITION_REWARDS,
+    _PROBABILITY,
+    *_RESTART,
+    _RATE,
+)
 _KINDS = ("state", "transition")
+# Largest |sum of the masses - probability| of a restart.
+_TOLERANCE = 1e-8
 
 Read = Callable[[str], NDArray[Any] | None]
 
@@ -49,6 +70,10 @@ class StoredAttributes(NamedTuple):
     labels: dict[str, Any] | None = None
     initial: Any = None
     rewards: dict[str, Any] | None = None
+    restart: Restart | None = None
+    """Validated."""
+    rate: float | None = None
+    """Validated."""
 
 
 def encode_attributes(chain: MarkovChain) -> dict[str, NDArray[Any]]:
@@ -67,6 +92,11 @@ def encode_attributes(chain: MarkovChain) -> dict[str, NDArray[Any]]:
         stacked = sparse.csr_array(sparse.vstack(of_transitions, format="csr"))
         parts = (stacked.data, stacked.indices, stacked.indptr)
         arrays |= dict(zip(_TRANSITION_REWARDS, parts, strict=True))
+    if (restart := chain._attributes.restart) is not None:
+        arrays[_PROBABILITY] = np.array(restart.probability)
+        arrays |= {key: getattr(restart, part) for key, part in zip(_RESTART, _RESTART_PARTS, strict=True)}
+    if chain.uniformization_rate is not None:
+        arrays[_RATE] = np.array(chain.uniformization_rate)
     if arrays:
         names = [[name, _KINDS[sparse.issparse(reward)]] for name, reward in chain.rewards.items()]
         index = {"labels": list(chain.labels), "rewards": names}
@@ -87,12 +117,14 @@ def decode_attributes(read: Read, n_states: int) -> StoredAttributes:
             _decode_rewards(
                 read, [(str(name), _KINDS.index(kind)) for name, kind in index["rewards"]], n_states
             ),
+            _decode_restart(read, n_states),
+            _decode_rate(read),
         )
     except FileFormatError:
         raise
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise FileFormatError(
-            f"its labels, initial distribution or rewards are damaged ({describe(error)})",
+            f"its labels, initial distribution, rewards or restart are damaged ({describe(error)})",
             remedy="write it again",
         ) from error
 
@@ -100,9 +132,8 @@ def decode_attributes(read: Read, n_states: int) -> StoredAttributes:
 def check_attributes(found: StoredAttributes, states: Sequence[Hashable]) -> Attributes:
     """Validate attributes of a file for a chain that is restored as it was written."""
     labels = {label: StateIndices(members) for label, members in (found.labels or {}).items()}
-    return build_attributes(
-        NO_ATTRIBUTES, states, labels=labels, initial=found.initial, rewards=found.rewards
-    )
+    known = NO_ATTRIBUTES.with_restart(found.restart).with_rate(found.rate)
+    return build_attributes(known, states, labels=labels, initial=found.initial, rewards=found.rewards)
 
 
 def _decode_labels(read: Read, labels: list[str]) -> dict[str, Any] | None:
@@ -136,6 +167,35 @@ def _decode_rewards(read: Read, names: list[tuple[str, int]], n_states: int) -> 
         ]
     queues = (iter(of_states), iter(of_transitions))
     return {name: next(queues[kind]) for name, kind in names}
+
+
+def _decode_restart(read: Read, n_states: int) -> Restart | None:
+    stored = read(_PROBABILITY)
+    if stored is None:
+        return None
+    probability = float(stored.item())
+    targets, masses, added, dead_ends = (_require(read, key) for key in _RESTART)
+    for states in (targets, added, dead_ends):
+        if states.ndim != 1 or states.dtype.kind not in "iu":
+            raise ValueError("the states of the restart")
+        if len(states) and (states[0] < 0 or states[-1] >= n_states or (np.diff(states) <= 0).any()):
+            raise ValueError("the states of the restart")
+    if masses.shape != targets.shape or masses.dtype != np.float64 or not (masses > 0.0).all():
+        raise ValueError("the masses of the restart")
+    if not 0.0 < probability <= 1.0 or not abs(masses.sum() - probability) <= _TOLERANCE:
+        raise ValueError("the probability of the restart")
+    indices = (states.astype(np.intp) for states in (added, dead_ends))
+    return Restart(probability, targets.astype(np.intp), np.array(masses), *indices)
+
+
+def _decode_rate(read: Read) -> float | None:
+    stored = read(_RATE)
+    if stored is None:
+        return None
+    rate = float(stored.item())
+    if not 0.0 < rate < np.inf:
+        raise ValueError("the uniformisation rate")
+    return rate
 
 
 def _require(read: Read, key: str) -> NDArray[Any]:

@@ -18,6 +18,7 @@ from klump.choices import Restriction
 from klump.errors import FileFormatError
 from klump.files import mapped, npz
 from klump.files.atomic import translate_write_errors
+from klump.files.attributes import encode_attributes
 from klump.files.gate import FETCH_AGAIN, guard_reading
 from klump.files.reading import build_chain, prefix_errors, read_chain
 from klump.files.registry import Contents, format_of, format_to_read
@@ -92,7 +93,7 @@ def convert_chain(
             chain = build_chain(found._replace(matrix=written, states=None), **options)
         if stationary:
             _ = chain.stationary_distribution
-        if found is None or chain.applied or chain.labels or chain.rewards or chain.initial is not None:
+        if found is None or chain.applied or encode_attributes(chain):
             mapped.write(chain, folder)
         elif stationary:
             mapped.write_stationary(folder, chain.stationary_distribution)

@@ -17,13 +17,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from klump.chain.rows import row_blocks
+from klump.chain.rows import Matrix, row_blocks
 from klump.errors import FileFormatError
 from klump.files.drn_header import Header, read_header
 from klump.files.explicit_labels import all_labels, check_text, split_initial
 from klump.files.explicit_lines import parse_number
 from klump.files.gate import FETCH_AGAIN, quote
 from klump.files.limits import require_plausible_states
+from klump.files.rate_matrices import rates_of
 from klump.files.registry import Contents
 from klump.files.state_names import NAME, format_valuation, name_from_json, name_to_json, parse_valuations
 from klump.files.streams import create_text, open_text
@@ -209,17 +210,37 @@ def _parse_name(text: str) -> list[Hashable]:
 
 def write(chain: MarkovChain, path: Path) -> None:
     """Write a chain; floats round-trip exactly, and rewards of transitions are left out."""
+    _write(chain, chain.transition_matrix, path)
+
+
+def write_rates(chain: MarkovChain, path: Path) -> None:
+    """Write the rates of a uniformised chain."""
+    rates = rates_of(chain)
+    _write(chain, rates, path, np.asarray(rates.sum(axis=1)).ravel())
+
+
+def _write(
+    chain: MarkovChain, matrix: Matrix, path: Path, exit_rates: NDArray[np.float64] | None = None
+) -> None:
     rewards = {name: reward for name, reward in chain.rewards.items() if not sparse.issparse(reward)}
     for name in rewards:
         check_text(name, "reward", blanks=False)
     n = chain.n_states
     with create_text(path) as stream:
-        stream.write("// Exported by klump\n@type: DTMC\n@value_type: double\n@parameters\n\n")
+        kind = "DTMC" if exit_rates is None else "CTMC"
+        stream.write(f"// Exported by klump\n@type: {kind}\n@value_type: double\n@parameters\n\n")
         stream.write(f"@reward_models\n{' '.join(rewards)}\n@nr_states\n{n}\n@nr_choices\n{n}\n@model\n")
-        _write_states(chain, [reward.tolist() for reward in rewards.values()], stream)
+        leaves = None if exit_rates is None else exit_rates.tolist()
+        _write_states(chain, matrix, leaves, [reward.tolist() for reward in rewards.values()], stream)
 
 
-def _write_states(chain: MarkovChain, rewards: Sequence[list[float]], stream: TextIO) -> None:
+def _write_states(
+    chain: MarkovChain,
+    matrix: Matrix,
+    exit_rates: list[float] | None,
+    rewards: Sequence[list[float]],
+    stream: TextIO,
+) -> None:
     marks: dict[int, list[str]] = {}
     for name, members in all_labels(chain).items():
         check_text(name, "label")
@@ -227,14 +248,15 @@ def _write_states(chain: MarkovChain, rewards: Sequence[list[float]], stream: Te
             marks.setdefault(state, []).append(name if _PLAIN_LABEL.fullmatch(name) else f'"{name}"')
     comments = _comments(chain)
     nothing = f" [{', '.join(['0'] * len(rewards))}]" if rewards else ""
-    for rows, block in row_blocks(chain.transition_matrix):
+    for rows, block in row_blocks(matrix):
         block = sparse.csr_array(block)
         target, weight = block.indices.tolist(), block.data.tolist()
         bounds = block.indptr.tolist()
         for i, state in enumerate(range(rows.start, rows.start + block.shape[0])):
             earned = f" [{', '.join(repr(reward[state]) for reward in rewards)}]" if rewards else ""
             labels = "".join(f" {mark}" for mark in marks.get(state, ()))
-            stream.write(f"state {state}{earned}{labels}\n")
+            leaves = "" if exit_rates is None else f" !{exit_rates[state]!r}"
+            stream.write(f"state {state}{leaves}{earned}{labels}\n")
             if comments is not None:
                 stream.write(f"//[{comments[state]}]\n")
             stream.write(f"\taction 0{nothing}\n")

@@ -38,11 +38,11 @@ def read_labels(path: Path, n_states: int) -> tuple[Labels, NDArray[np.float64] 
         lines = _Lines(stream)
         first = next(lines, "")
         if first == "#DECLARATION":
-            known = {name: name for name in _declared_by_storm(lines)}
+            known = _declare([(name, name) for name in _declared_by_storm(lines)], lines)
         elif declared := _DECLARATION.findall(first):
             if _DECLARATION.sub("", first).strip():
                 raise lines.error(f"{quote(first)} is not a list of labels")
-            known = dict(declared)
+            known = _declare(declared, lines)
         else:
             raise lines.error(f"{quote(first)} is neither a list of labels, nor #DECLARATION")
         members: dict[str, list[int]] = {name: [] for name in known.values()}
@@ -55,6 +55,17 @@ def read_labels(path: Path, n_states: int) -> tuple[Labels, NDArray[np.float64] 
     return split_initial(
         {name: np.unique(np.array(m, dtype=np.intp)) for name, m in members.items()}, n_states
     )
+
+
+def _declare(declared: list[tuple[str, str]], lines: _Lines) -> dict[str, str]:
+    """Label of each mark; a label or a mark that is declared twice is an error."""
+    for position, what in ((1, "label"), (0, "number")):
+        seen: set[str] = set()
+        for pair in declared:
+            if pair[position] in seen:
+                raise lines.error(f"the {what} {quote(pair[position])} is declared twice")
+            seen.add(pair[position])
+    return dict(declared)
 
 
 def split_initial(labels: Labels, n_states: int) -> tuple[Labels, NDArray[np.float64] | None]:

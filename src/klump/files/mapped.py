@@ -9,7 +9,7 @@
 ``states.npy`` or ``states_json.npy``, ``original_index.npy``
     State names as in ``.npz``, if there are any; ``MarkovChain.original_index``, if it is not 0 .. n-1.
 ``attributes.npy``, ``attribute_....npy``
-    Labels, initial distribution and rewards as in :mod:`klump.files.attributes`, if there are any.
+    Labels, initial distribution, rewards and restart as in :mod:`klump.files.attributes`, if there are any.
 
 A folder is written under a temporary name and renamed when it is complete.
 """

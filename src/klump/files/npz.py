@@ -1,7 +1,7 @@
 """``.npz``: NumPy arrays, or a sparse matrix in the format of ``scipy.sparse.save_npz``.
 
 State names are in the additional array ``states``, which SciPy ignores; names that are neither all strings nor all
-integers are in ``states_json``, one JSON value per state. Labels, initial distribution and rewards are arrays as in
+integers are in ``states_json``, one JSON value per state. Labels, initial distribution, rewards and restart are as in
 :mod:`klump.files.attributes`. Pickled objects are neither read nor written.
 """
 
@@ -56,12 +56,17 @@ def read(path: Path, *, add_up: bool) -> Contents:
         names = _read_names(archive)
         is_sparse = "format" in archive.members and "shape" in archive.members
         matrix = _sparse_matrix(archive) if is_sparse else _dense_matrix(archive)
-        attributes = read_attributes(archive, matrix.shape[0])
-        return Contents(matrix, names, *attributes)
+        return _contents(matrix, names, read_attributes(archive, matrix.shape[0]))
+
+
+def _contents(matrix: Any, names: list[Hashable] | None, found: StoredAttributes) -> Contents:
+    return Contents(
+        matrix, names, found.labels, found.initial, found.rewards, restart=found.restart, rate=found.rate
+    )
 
 
 def read_attributes(archive: Archive, n_states: int) -> StoredAttributes:
-    """Read labels, initial distribution and rewards, as far as there are any."""
+    """Read labels, initial distribution, rewards and restart, as far as there are any."""
     return decode_attributes(lambda key: archive.read(key) if key in archive.members else None, n_states)
 
 
@@ -85,7 +90,7 @@ def map_matrix(path: Path) -> Contents | None:
     with guard_place(_MATRIX):
         _require_kinds({"data": data, "indices": indices, "indptr": indptr})
         require_plausible_states(max(shape), len(data))
-        return Contents(sparse.csr_array((data, indices, indptr), shape=shape), names, *attributes)
+        return _contents(sparse.csr_array((data, indices, indptr), shape=shape), names, attributes)
 
 
 def write(chain: MarkovChain, path: Path) -> None:

@@ -16,18 +16,19 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TextIO
+from typing import TYPE_CHECKING, Literal, NamedTuple, TextIO
 
 import numpy as np
 from scipy import sparse
 
-from klump.chain.rows import entries
+from klump.chain.rows import Matrix, entries
 from klump.errors import FileFormatError
 from klump.files import explicit_siblings
 from klump.files.explicit_lines import read_table
 from klump.files.gate import FETCH_AGAIN, quote
 from klump.files.limits import require_plausible_states
 from klump.files.matrix_market_lines import Lines
+from klump.files.rate_matrices import rates_of
 from klump.files.registry import Contents
 from klump.files.streams import create_text, open_bytes
 
@@ -80,12 +81,19 @@ def write(chain: MarkovChain, path: Path) -> None:
     """Write the transitions for PRISM."""
     with create_text(path) as stream:
         stream.write(f"{chain.n_states} {chain.n_transitions}\n")
-        write_transitions(chain, stream)
+        write_transitions(chain.transition_matrix, stream)
 
 
-def write_transitions(chain: MarkovChain, stream: TextIO) -> None:
+def write_rates(chain: MarkovChain, path: Path) -> None:
+    """Write the rates of a uniformised chain for PRISM, which reads them with -ctmc."""
+    rates = rates_of(chain)
+    with create_text(path) as stream:
+        stream.write(f"{chain.n_states} {rates.nnz}\n")
+        write_transitions(rates, stream)
+
+
+def write_transitions(matrix: Matrix, stream: TextIO) -> None:
     """Write one transition per line; floats round-trip exactly."""
-    matrix: Any = chain.transition_matrix
     for row, col, probability in entries(matrix):
         triples = zip(row.tolist(), col.tolist(), probability.tolist(), strict=True)
         stream.writelines(f"{i} {j} {weight!r}\n" for i, j, weight in triples)

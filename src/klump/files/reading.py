@@ -18,7 +18,8 @@ from klump.chain.validation import NORMALIZE
 from klump.choices import Restriction
 from klump.errors import CountsError, FileFormatError, KlumpError, Setting
 from klump.files.registry import Contents, read_contents
-from klump.sources.rates import uniformize
+from klump.sources.adapters import Adapted
+from klump.sources.rates import uniformize_with_rate
 
 
 def read_chain(
@@ -80,8 +81,11 @@ def build_chain(contents: Contents, initial: Any = None, **options: Any) -> Mark
     options["initial"] = contents.initial if initial is None else _initial_state(initial, contents)
     if contents.labels is not None:
         options["labels"] = {label: StateIndices(members) for label, members in contents.labels.items()}
+    given = contents.matrix
+    if contents.restart is not None or contents.rate is not None:
+        given = Adapted(given, contents.states, restart=contents.restart, rate=contents.rate)
     try:
-        return MarkovChain(contents.matrix, contents.states, rewards=contents.rewards, **options)
+        return MarkovChain(given, contents.states, rewards=contents.rewards, **options)
     except KlumpError as error:
         if error.row is not None and contents.states is not None:
             error.state = contents.states[error.row]
@@ -103,7 +107,8 @@ def apply_time(contents: Contents, *, ctmc: bool) -> Contents:
                 "the file holds rates of a CTMC", remedy=("pass ", Setting("ctmc", True), " to uniformise it")
             )
         return contents
-    return contents._replace(matrix=uniformize(_drop_loops(contents.matrix)), rewards=None)
+    matrix, rate = uniformize_with_rate(_drop_loops(contents.matrix))
+    return contents._replace(matrix=matrix, rewards=None, rate=rate)
 
 
 def _drop_loops(rates: Any) -> Any:

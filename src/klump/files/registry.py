@@ -19,6 +19,7 @@ from klump.files.recognition import guess, recognize
 
 if TYPE_CHECKING:
     from klump.chain import MarkovChain
+    from klump.chain.restart_record import Restart
 
 # Longer suffixes precede the shorter ones that they end in.
 MODULES = {
@@ -66,6 +67,10 @@ class Contents(NamedTuple):
     """Rewards of states, or of transitions, by name."""
     time: Literal["discrete", "continuous"] | None = None
     """Whether the file says that the matrix holds probabilities or rates; None if it does not say."""
+    restart: Restart | None = None
+    """The restart that the transitions contain."""
+    rate: float | None = None
+    """Uniformisation rate, if the matrix was made of rates."""
 
 
 class Format(Protocol):

@@ -11,7 +11,7 @@ import io
 import json
 import re
 import tarfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +23,7 @@ from klump.errors import FileFormatError
 from klump.files.compressed_matrices import build_compressed
 from klump.files.explicit_labels import drop_deadlock, uniform
 from klump.files.gate import FETCH_AGAIN, guard_place, quote
+from klump.files.rate_matrices import rates_of
 from klump.files.registry import Contents
 from klump.files.tar_members import read_members
 from klump.files.umb_index import Index, parse_index, write_index
@@ -147,23 +148,40 @@ def _read_rewards(index: Index, arrays: _Arrays, matrix: sparse.csr_array) -> di
 
 def write(chain: MarkovChain, path: Path) -> None:
     """Write an archive that is not compressed; names are kept if they are valuations."""
+    _write(_members(chain, sparse.csr_array(chain.transition_matrix)), path)
+
+
+def write_rates(chain: MarkovChain, path: Path) -> None:
+    """Write the rates of a uniformised chain."""
+    rates = rates_of(chain)
+    exit_rates = np.asarray(rates.sum(axis=1)).ravel()
+    rates.data /= np.repeat(exit_rates, np.diff(rates.indptr))
+    _write(_members(chain, rates, exit_rates), path)
+
+
+def _write(members: Iterable[tuple[str, bytes]], path: Path) -> None:
     with path.open("wb") as file, tarfile.open(fileobj=file, mode="w", format=tarfile.PAX_FORMAT) as archive:
-        for name, content in _members(chain):
+        for name, content in members:
             info = tarfile.TarInfo(name)
             info.size = len(content)
             archive.addfile(info, io.BytesIO(content))
 
 
-def _members(chain: MarkovChain) -> Iterator[tuple[str, bytes]]:
-    matrix = sparse.csr_array(chain.transition_matrix)
+def _members(
+    chain: MarkovChain, matrix: sparse.csr_array, exit_rates: NDArray[np.float64] | None = None
+) -> Iterator[tuple[str, bytes]]:
     names = encode_valuations(chain.states) if chain.has_names else None
     index, labels, rewards = write_index(chain, matrix.nnz, None if names is None else names[0])
+    if exit_rates is not None:
+        index["transition-system"] |= {"time": "stochastic", "exit-rate-type": {"type": "double", "size": 64}}
     yield _INDEX, json.dumps(index, indent=4).encode()
     if chain.initial is not None:
         yield "state-is-initial.bin", _pack_bits(chain.initial > 0)
     yield "choice-to-branches.bin", matrix.indptr.astype("<u8").tobytes()
     yield "branch-to-target.bin", matrix.indices.astype("<u8").tobytes()
     yield "branch-to-probability.bin", matrix.data.astype("<f8").tobytes()
+    if exit_rates is not None:
+        yield "state-to-exit-rate.bin", exit_rates.astype("<f8").tobytes()
     for name, key in labels.items():
         mask = np.zeros(chain.n_states, dtype=bool)
         mask[chain.labels[name]] = True

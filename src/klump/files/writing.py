@@ -6,7 +6,7 @@ import os
 from collections.abc import Hashable, Iterable, Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from klump.chain.markov_chain import ChainLike, as_chain
 from klump.errors import FileFormatError
@@ -15,7 +15,7 @@ from klump.files.reading import prefix_errors
 from klump.files.registry import MODULES, format_of
 
 
-def write_chain(chain: ChainLike, path: str | os.PathLike[str]) -> None:
+def write_chain(chain: ChainLike, path: str | os.PathLike[str], *, ctmc: bool = False) -> None:
     """Write a Markov chain to a file that :func:`klump.read_chain` reads.
 
     Parameters
@@ -29,6 +29,9 @@ def write_chain(chain: ChainLike, path: str | os.PathLike[str]) -> None:
         ``.umb`` keep the set of initial states, but not their probabilities. ``.csv``, ``.tsv`` and ``.parquet`` keep
         names only, ``.mtx`` none, ``.npy`` neither names nor sparse chains. :func:`klump.files.losses` says
         what a file will not keep.
+    ctmc
+        Write the rates of a chain that was made of rates, which :func:`klump.read_chain` reads with ``ctmc=True``; only
+        ``.tra``, ``.storm.tra``, ``.drn`` and ``.umb``.
 
     Examples
     --------
@@ -43,15 +46,29 @@ def write_chain(chain: ChainLike, path: str | os.PathLike[str]) -> None:
     chain, file = as_chain(chain), Path(path)
     with prefix_errors(path), translate_write_errors(path):
         writer = format_of(file)
+        if ctmc and not holds_rates(file):
+            raise FileFormatError(
+                "the format holds no rates", remedy="choose .tra, .storm.tra, .drn or .umb, or leave out ctmc"
+            )
         if writer is import_module(MODULES[".mapped"]):  # a folder, which it renames itself
             writer.write(chain, file)
             return
         siblings = writer.siblings(chain, file) if hasattr(writer, "siblings") else {}
         stale = writer.known_siblings(file) if hasattr(writer, "known_siblings") else []
         with replacing_all([file, *siblings], stale) as (part, *others):
-            writer.write(chain, part)
-            for other, write in zip(others, siblings.values(), strict=True):
-                write(other)
+            write: Any = cast(Any, writer).write_rates if ctmc else writer.write
+            write(chain, part)
+            for other, write_sibling in zip(others, siblings.values(), strict=True):
+                write_sibling(other)
+
+
+def holds_rates(path: str | os.PathLike[str]) -> bool:
+    """Whether a file of this name can hold rates.
+
+    >>> holds_rates("q.drn"), holds_rates("q.csv")
+    (True, False)
+    """
+    return hasattr(format_of(Path(path)), "write_rates")
 
 
 def write_mapped(

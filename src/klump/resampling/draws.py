@@ -21,6 +21,7 @@ from scipy import sparse
 from klump.arguments import check_number
 from klump.chain import MarkovChain
 from klump.chain.validation import square_matrix
+from klump.checkpoints import storable
 from klump.choices import Restriction
 from klump.errors import InvalidArgumentError
 from klump.resampling.sequences import SequenceCounts
@@ -37,6 +38,7 @@ _MIN_RELATIVE_WEIGHT = 1e-300
 _ROW_SUM_TOLERANCE = 1e-8
 
 
+@storable
 @dataclass(frozen=True, eq=False)
 class Draws:
     """The posterior distribution of an irreducible chain; small enough to be pickled for other processes."""

@@ -11,18 +11,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from klump.aggregation import Aggregation, Costs
+from klump.aggregation.expectation import announce_search
 from klump.aggregation.many import check_method_with_number, run_on_one_worker
 from klump.aggregation.mapping import Mapping, as_mapping
 from klump.aggregation.options import Options
 from klump.aggregation.question import build_answer, run_method
 from klump.arguments import DEFAULT_SEED, Progress, check_beta, check_count, check_progress, check_seed
 from klump.chain import MarkovChain
+from klump.checkpoints import Checkpoint, storable
 from klump.choices import Restriction
 from klump.errors import UNSET, InvalidArgumentError, Setting
 from klump.parallel import one_thread
 from klump.resampling.draws import Draws, GivenChains, estimate_chain
 from klump.resampling.intervals import Posterior
 from klump.resampling.stability import Bootstrap, match_labels
+from klump.search.checkpointing import checkpointed
 from klump.search.deadline import TimeLimitReached, interruption, limit_of
 from klump.search.method import Labels, Task
 from klump.search.registry import DEFAULT_EFFORT
@@ -130,6 +133,8 @@ def bootstrap(
     effort: str = DEFAULT_EFFORT,
     time_limit: float | None = None,
     progress: Progress | None = None,
+    checkpoint: Checkpoint | None = None,
+    resume: bool = False,
 ) -> Bootstrap:
     """Bayesian bootstrap of an aggregation, its groups included, if the chain was estimated from counts.
 
@@ -160,6 +165,8 @@ def bootstrap(
     progress
         Called with ``(done, total, best_cost)``: the number of finished and of planned samples, and NaN, as the costs
         of different samples are not comparable.
+    checkpoint, resume
+        As in :func:`klump.aggregate`: a file in which finished samples, and finished parts of others, are stored.
 
     Returns
     -------
@@ -189,13 +196,18 @@ def bootstrap(
     _check_n_samples(n_samples, task.n_groups)
     check_progress(progress)
     try:
-        found = run_method(task, method)
-        found.raise_if_interrupted()  # the samples do not run
-        estimate = build_answer(task, found, method)
-        # A copy of the task has no cached tables, which would be pickled with it.
-        search = _SampleSearch(replace(task), method, estimate.labels)
-        plan = _SamplePlan(draws, estimate.map, task.beta, search)
-        samples, limit = _compute_samples(task, plan, n_samples, progress)
+        question: dict[str, Any] = {"method": method, "n_samples": n_samples}
+        question["draws"] = draws.chains if isinstance(draws, GivenChains) else draws
+        with checkpointed(task, checkpoint, resume=resume, function="bootstrap", **question) as task:
+            what = f"k = {task.n_groups}, {n_samples} samples"
+            announce_search([task], method, what, times=n_samples + 1, workers=n_jobs)
+            found = run_method(task, method)
+            found.raise_if_interrupted()  # the samples do not run
+            estimate = build_answer(task, found, method)
+            # A copy of the task has no cached tables, which would be pickled with it.
+            search = _SampleSearch(replace(task), method, estimate.labels)
+            plan = _SamplePlan(draws, estimate.map, task.beta, search)
+            samples, limit = _compute_samples(task, plan, n_samples, progress)
     except TimeLimitReached as reason:
         raise InvalidArgumentError(
             "passed before the first sample was complete",
@@ -221,8 +233,9 @@ class _SampleSearch:
     labels: Labels
     """Labels of the estimate."""
 
-    def aggregate(self, chain: MarkovChain) -> Aggregation:
-        task = replace(self.task, chain=chain)
+    def aggregate(self, chain: MarkovChain, number: int) -> Aggregation:
+        journal = None if self.task.journal is None else self.task.journal.scope(f"sample {number}")
+        task = replace(self.task, chain=chain, journal=journal)
         return build_answer(task, run_on_one_worker(task, self.method), self.method)
 
     def match(self, labels: Labels) -> Labels:
@@ -241,6 +254,7 @@ class _SamplePlan:
     """None if the samples are only scored, not searched."""
 
 
+@storable
 class _ChainSample(NamedTuple):
     """The estimate's groups on one drawn chain and, after a search, the labels and costs of its own aggregation."""
 
@@ -260,7 +274,7 @@ def _compute_sample(plan: _SamplePlan, number: int) -> _ChainSample:
         matrix = matrix.toarray() if given.chain.is_sparse else matrix
         if plan.search is None:
             return _ChainSample(matrix, given.masses, given.costs, None, False, None)
-        own = plan.search.aggregate(chain)
+        own = plan.search.aggregate(chain, number)
         # The smallest unsigned type: int64 labels of many samples take as much memory as a large chain.
         labels = plan.search.match(own.labels).astype(np.min_scalar_type(plan.mapping.n_groups - 1))
         ended = own.interrupted, own.interrupted_after

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -44,18 +45,25 @@ def annealing_path(task: Task, betas: Sequence[float]) -> list[Found]:
     path = [best_descent(task, first, _KEY, later_steps=1)]
     # After the deadline the other betas are annealed all the same, unless a search around this one has an incumbent.
     with search_in_progress(lambda: False):
-        all_labels, traces = descend(
-            task.problem,
-            path[0].labels,
-            task.n_groups,
-            later,
-            np.arange(task.chain.n_states),
-            max_sweeps=task.max_sweeps,
-            allow_empty=task.allow_empty,
-        )
-    for objective, labels, trace in zip(later, all_labels, traces, strict=True):
-        costs = tuple((trace + task.offset(objective)).tolist())
-        path.append(replace(path[0], labels=labels, cost=costs[-1], trace=costs))
+        for objective in later:
+            # Annealed from an interrupted restart, a result is not stored either: it has the same mark.
+            step = partial(_anneal, task, path[-1], objective)
+            path.append(task.once("anneal", step, given=(path[-1].labels, objective)))
     path[-1] = report_result(task, path[-1], n_restarts(task) + 1)
     targets = set(betas)
     return [found for found, step in zip(path, [first, *later], strict=True) if step.beta in targets]
+
+
+def _anneal(task: Task, before: Found, objective: Objective) -> Found:
+    """Algorithm 1 from the result at the beta before."""
+    (labels,), (trace,) = descend(
+        task.problem,
+        before.labels,
+        task.n_groups,
+        [objective],
+        np.arange(task.chain.n_states),
+        max_sweeps=task.max_sweeps,
+        allow_empty=task.allow_empty,
+    )
+    costs = tuple((trace + task.offset(objective)).tolist())
+    return replace(before, labels=labels, cost=costs[-1], trace=costs)

@@ -139,7 +139,11 @@ class LocalSearch:
             return self.order
         if self.objective.weights.into != 0.0:
             enqueue_siblings(self.problem, self.table.waiting)
-        return self.order[self.table.waiting[self.order] > 0]
+        return self.order[self._waits()[self.order]]
+
+    def _waits(self) -> NDArray[np.bool_]:
+        """Whether each state is marked in the queue."""
+        return self.table.waiting > 0
 
     def _exchange_singletons(self) -> tuple[int, float]:
         """Move the member of each group of one to its best other group and fill the group anew, where that pays."""
@@ -168,8 +172,11 @@ class LocalSearch:
 def descend_once(task: Task) -> Found:
     """One descent to the target objective, from the initial map if it has ``n_groups`` groups, else from random labels.
 
-    The answer of a method that the deadline ended before it had one.
+    The answer of a method that the deadline ended before it had one. Under constraints it is a partition that satisfies
+    them.
     """
+    if task.constraints is not None and task.constraints.feasible is not None:
+        return score(task, task.constraints.feasible[task.constraints.unit].astype(np.int32))
     labels = random_labels(task.chain.n_states, task.n_groups, task.rng(_KEY_ONCE), allow_empty=False)
     if task.initial is not None and int(task.initial.max()) < task.n_groups:
         labels = task.initial

@@ -10,9 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
+from klump.checkpoints import Once, always
 from klump.search.descent import fill_empty_groups
 from klump.search.method import Found, Labels
 from klump.search.perturbation import merge_and_split, merge_and_split_off, relabel
@@ -47,19 +49,29 @@ class Population:
         return sorted(self._members.values(), key=lambda found: found.cost)[:count]
 
 
-def evolve(context: StartContext, population: Population, number: int, n_steps: int) -> Iterator[Found]:
+def evolve(
+    context: StartContext, population: Population, number: int, n_steps: int, once: Once = always
+) -> Iterator[Found]:
     """Yield the members of a population after tabu search, then children of it without end.
 
     One after another, so that each may join the population as a parent of the next ones. ``n_steps`` are those of the
-    tabu search; without any only children are yielded, as local optima.
+    tabu search; without any only children are yielded, as local optima. ``once`` runs each as a unit of a checkpoint.
     """
     rng = np.random.default_rng([context.seed, _KEY, number])
     for member in population.cheapest() if n_steps > 0 else ():
-        yield _improve(member, context, n_steps, rng)
+        improve = partial(_improve, member, context, n_steps, rng)
+        yield once(f"member of {number}", improve, rng, (member.labels, n_steps))
     while True:
-        labels = _make_child([found.labels for found in population.cheapest()], context, rng)
-        child = context.local_search(fill_empty_groups(labels, context.n_groups), rng)
-        yield _improve(child, context, n_steps, rng) if n_steps > 0 else child
+        parents = [found.labels for found in population.cheapest()]
+        breed = partial(_breed, parents, context, n_steps, rng)
+        yield once(f"child of {number}", breed, rng, (parents, n_steps))
+
+
+def _breed(parents: list[Labels], context: StartContext, n_steps: int, rng: np.random.Generator) -> Found:
+    """A child after local search, and after tabu search if there are steps of it."""
+    labels = _make_child(parents, context, rng)
+    child = context.local_search(fill_empty_groups(labels, context.n_groups), rng)
+    return _improve(child, context, n_steps, rng) if n_steps > 0 else child
 
 
 def _improve(found: Found, context: StartContext, n_steps: int, rng: np.random.Generator) -> Found:

@@ -9,6 +9,7 @@ so absorbing chains can be lumped too.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +28,9 @@ def exact(task: Task) -> Found:
     """Partition refinement from the initial partition, by default the one into a single group."""
     chain = task.chain
     initial = np.zeros(chain.n_states, dtype=np.int32) if task.initial is None else task.initial
+    if task.constraints is not None:
+        colours = task.constraints.colour[task.constraints.unit]
+        initial = _renumber(initial * (np.int64(colours.max()) + 1) + colours)
     labels = refine(chain.transition_matrix, initial, task.tolerance).labels
     if not chain.is_irreducible:  # no stationary distribution, hence no cost
         return report_result(task, Found(labels, np.nan))
@@ -127,7 +131,7 @@ def _spreads(transitions: Transitions, partition: Partition) -> tuple[Labels, ND
     return target, spread
 
 
-def _renumber(labels: Labels) -> Labels:
+def _renumber(labels: NDArray[Any]) -> Labels:
     """Labels with groups numbered in the order of their first states."""
     _, first, numbers = np.unique(labels, return_index=True, return_inverse=True)
     order = np.empty(len(first), dtype=np.int32)

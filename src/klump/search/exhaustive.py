@@ -8,12 +8,16 @@ import numpy as np
 from scipy import sparse
 
 from klump.compilation import need
+from klump.search.constraints import no_pairs
 from klump.search.descent import cost_by_definition
 from klump.search.method import EQUAL, Found, Task, report_result
 
 
 def exhaustive(task: Task) -> Found:
-    """Enumerate all partitions into exactly ``n_groups`` groups; the cheapest, ties going to the first."""
+    """Enumerate all partitions into exactly ``n_groups`` groups: the cheapest that satisfies the constraints.
+
+    Ties go to the first.
+    """
     from klump.search.kernels.enumeration import cheapest_partition
 
     n, k = task.chain.n_states, task.n_groups
@@ -22,9 +26,9 @@ def exhaustive(task: Task) -> Found:
         joint = np.array(joint.toarray() if sparse.issparse(joint) else joint)
         labels, most, best = (np.zeros(n, dtype=np.int64) for _ in range(3))
         mu = task.chain.stationary_distribution.copy()
-        cheapest_partition(
-            joint, mu, task.objective.weights, EQUAL, labels, most, np.zeros((n + k + 1, k)), best
-        )
+        pairs = no_pairs() if task.constraints is None else task.constraints.pairs
+        work = np.zeros((n + k + 1, k))
+        cheapest_partition(joint, mu, task.objective.weights, pairs, EQUAL, labels, most, work, best)
     # Not by the tables of a search, whose kernels take seconds to compile.
     cost = cost_by_definition(task.chain, best.astype(np.int32), task.objective)
     return report_result(task, Found(best.astype(np.int32), cost, (cost,)))

@@ -17,16 +17,21 @@ Floats = NDArray[np.float64]
 
 # Pairs per kernel call that computes the initial lower bounds; Ctrl-C is handled between calls.
 _PAIRS_PER_CALL = 100_000
+# Bound of the price of groups that must not be merged, in bits: above any price, and finite, since bounds are lowered.
+_NEVER = np.float32(1e30)
 
 
 class Merging:
     """Greedy merging with lower bounds of the prices; ``pairs`` and ``prices`` hold the merger and its price per step.
 
-    ``kernels/merging.py`` explains the bounds.
+    ``kernels/merging.py`` explains the bounds. ``apart`` (k x k) marks pairs of groups that must not be merged.
     """
 
-    def __init__(self, joint: Any, mu: Floats, leaf: Labels, weights: Weights) -> None:
+    def __init__(
+        self, joint: Any, mu: Floats, leaf: Labels, weights: Weights, apart: NDArray[np.bool_] | None = None
+    ) -> None:
         count = int(leaf.max()) + 1
+        self.apart = apart
         self.weight_into, self.weight_flow = weights.into, -weights.flow
         self.pairs = np.zeros((count - 1, 2), dtype=np.int64)
         self.prices = np.zeros(count - 1)
@@ -62,17 +67,33 @@ class Merging:
             end = min(first + rows, count)
             bound_rows(self.groups, self.weight_into, self.weight_flow, single_states, first, end)
 
-    def run(self, until: int) -> None:
-        """Merge until ``until`` groups remain."""
+    def run(self, until: int) -> bool:
+        """Merge until ``until`` groups remain; False if all pairs that remain must not be merged."""
         from klump.search.kernels.merging import cheapest_pair, merge_pair
 
         groups, weights, count = self.groups, (self.weight_into, self.weight_flow), len(self.groups.nu)
         for step in range(count - int(groups.alive[0]), count - until):
+            if not self._exclude_pairs():
+                return False
             a, b, self.prices[step], exact = cheapest_pair(groups, *weights)
             self.pairs[step] = sorted((groups.name[a], groups.name[b]))
             merge_pair(groups, *weights, a, b)
+            if self.apart is not None:
+                self.apart = _merge_apart(self.apart, a, b, with_last=True)
             groups.name[a] = count + step
             self.priced += exact
+        return True
+
+    def _exclude_pairs(self) -> bool:
+        """Set the bounds of pairs that must not be merged; False if no pair may be."""
+        if self.apart is None:
+            return True
+        k = len(self.apart)
+        bound = self.groups.bound[:k, :k]
+        bound[self.apart] = _NEVER
+        upper = np.triu(np.ones((k, k), dtype=bool), 1)
+        self.groups.least[:k] = np.where(upper, bound, np.float32(np.inf)).min(axis=1)
+        return not self.apart[upper].all()
 
 
 class NumpyMerging:
@@ -84,10 +105,14 @@ class NumpyMerging:
         + weight_flow (sum_z g(B[a, z], B[b, z]) + sum_z g(B[z, a], B[z, b]) + overlap[a, b])
 
     where ``rows`` are nu and A, of which a merger of other groups changes nothing, and ``overlap`` corrects the terms
-    z = a and z = b. ``gain`` is the price without the overlap.
+    z = a and z = b. ``gain`` is the price without the overlap. ``apart`` (k x k) marks pairs of groups that must not be
+    merged.
     """
 
-    def __init__(self, joint: Any, mu: Floats, leaf: Labels, weights: Weights) -> None:
+    def __init__(
+        self, joint: Any, mu: Floats, leaf: Labels, weights: Weights, apart: NDArray[np.bool_] | None = None
+    ) -> None:
+        self.apart = apart
         into, back, nu = _sum_by_group(joint, mu, leaf, weights)
         count = nu.size
         self.pairs = np.zeros((count - 1, 2), dtype=np.int64)
@@ -107,17 +132,22 @@ class NumpyMerging:
         alone = xlog2x(table) @ weights
         return np.array([xlog2x(table[a] + table) @ weights - alone[a] - alone for a in groups])
 
-    def run(self, until: int) -> None:
-        """Merge until ``until`` groups remain."""
+    def run(self, until: int) -> bool:
+        """Merge until ``until`` groups remain; False if all pairs that remain must not be merged."""
         count = len(self.pairs) + 1
         for step in range(count - self.names.size, count - until):
             price = self.gain + (self.weight_flow * _overlap(self.flow) if self.flow.size else 0.0)
             price[np.tril_indices(len(price))] = np.inf
+            if self.apart is not None:
+                price[self.apart] = np.inf
+            if price.min() == np.inf:
+                return False
             a, b = divmod(int(np.argmin(price)), len(price))
             self.prices[step] = price[a, b]
             self.pairs[step] = sorted(self.names[[a, b]])
             self._merge(a, b)
             self.names[a] = count + step
+        return True
 
     def _merge(self, a: int, b: int) -> None:
         """Add group b to group a and delete it."""
@@ -128,6 +158,8 @@ class NumpyMerging:
                     self.gain += sign * self.weight_flow * _g(column[:, None], column)
             self.flow = _merge_rows(_merge_rows(self.flow, a, b).T, a, b).T
         self.rows = _merge_rows(self.rows, a, b)
+        if self.apart is not None:
+            self.apart = _merge_apart(self.apart, a, b, with_last=False)
         self.gain = np.delete(np.delete(self.gain, b, axis=0), b, axis=1)
         self.names = np.delete(self.names, b)
         self.gain[a] = self.gain[:, a] = self._gains([a])[0]
@@ -138,6 +170,18 @@ def _merge_rows(table: Floats, a: int, b: int) -> Floats:
     merged = np.delete(table, b, axis=0)
     merged[a] += table[b]
     return merged
+
+
+def _merge_apart(apart: NDArray[np.bool_], a: int, b: int, *, with_last: bool) -> NDArray[np.bool_]:
+    """Mark the pairs of a + b; the last group takes the place of b, or all groups after b move up."""
+    apart = apart.copy()
+    apart[a] |= apart[b]
+    apart[:, a] = apart[a]
+    if with_last:
+        apart[b], apart[:, b] = apart[-1], apart[:, -1]
+        apart[b, b] = False
+        return apart[:-1, :-1]
+    return np.delete(np.delete(apart, b, axis=0), b, axis=1)
 
 
 def _g(x: Floats, y: Floats) -> Floats:

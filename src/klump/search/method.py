@@ -14,8 +14,10 @@ from scipy import sparse
 from klump import information
 from klump.arguments import Progress
 from klump.chain import MarkovChain
+from klump.checkpoints import Once, Scope, always, storable
 from klump.parallel import run_all
 from klump.parallel.cluster import FutureCache
+from klump.search.constraints import Constraints
 from klump.search.deadline import (
     Deadline,
     TimeLimitReached,
@@ -52,9 +54,11 @@ class Task:
     tolerance: float = 1e-10
     gamma: float = 0.0
     effort: str = "balanced"
+    constraints: Constraints | None = None
     progress: Progress | None = field(default=None, compare=False)
     deadline: Deadline | None = field(default=None, compare=False, repr=False)
     futures: FutureCache = field(default_factory=FutureCache, compare=False, repr=False)
+    journal: Scope | None = field(default=None, compare=False, repr=False)
 
     @cached_property
     def problem(self) -> Problem:
@@ -83,7 +87,34 @@ class Task:
 
     def run_all(self, function: Callable[..., Any], calls: Iterable[tuple[Any, ...]]) -> Iterator[Any]:
         """Run independent calls on ``n_jobs`` workers and yield their results in order."""
-        return run_all(function, calls, self.n_jobs, self.futures)
+        if self.journal is None:
+            return run_all(function, calls, self.n_jobs, self.futures)
+        return self.journal.run_all(
+            function, calls, lambda function, calls: run_all(function, calls, self.n_jobs, self.futures)
+        )
+
+    @property
+    def once(self) -> Once:
+        """Run a unit of work, or return its result from the checkpoint: see :meth:`klump.checkpoints.Scope.once`."""
+        return always if self.journal is None else self.journal.once
+
+    def run_nested(self, name: str, search: Search) -> Found:
+        """Run a search that has units of its own, as one unit: once it is complete, its own ones are not needed.
+
+        One that is stored is reported as a single step.
+        """
+        if self.journal is None:
+            return search(self)
+        nested = replace(self, journal=self.journal.scope(name))
+        is_stored = True
+
+        def run() -> Found:
+            nonlocal is_stored
+            is_stored = False
+            return search(nested)
+
+        found = self.once(name, run)
+        return report_result(self, found) if is_stored else found
 
     def report(self, done: int, total: int, best: float) -> None:
         """Call the progress callback, if there is one; ``best`` is infinite while no result is known.
@@ -95,6 +126,7 @@ class Task:
         check_deadline()
 
 
+@storable
 @dataclass(frozen=True, eq=False)
 class Record:
     """Intermediate results of a method (merges, splits) as named columns, a format that files can store."""
@@ -107,6 +139,7 @@ class Record:
             column.flags.writeable = False
 
 
+@storable
 @dataclass(frozen=True, eq=False)
 class Found:
     """A map and its cost; ``trace`` is the cost after each sweep of the last descent.

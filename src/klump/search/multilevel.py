@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from functools import cached_property, reduce
+from functools import cached_property, partial, reduce
 from itertools import cycle
 
 import numpy as np
 from numpy.typing import NDArray
 
 from klump.search.agglomerative import groups_after
+from klump.search.constrained import make_search
 from klump.search.descent import (
     TOLERANCE,
     LocalSearch,
@@ -30,6 +31,7 @@ from klump.search.merging import Merging
 from klump.search.method import EQUAL, Found, Labels, Task, better, run_interruptible
 from klump.search.objective import MIDDLE, Objective
 from klump.search.problem import make_problem, make_table, make_work
+from klump.search.repair import Repair, make_repair
 
 _KEY = 6
 # All values below are empirical.
@@ -94,7 +96,9 @@ class _MultilevelRun:
     @cached_property
     def _embedding_labels(self) -> Labels:
         """k-means in the embedding, with ``_n_start_groups()`` groups, in the order of the chain."""
-        return cluster_embedding(self.task, self._n_start_groups(), self.task.rng(_KEY, 1))
+        n_groups = self._n_start_groups()
+        cluster = partial(cluster_embedding, self.task, n_groups, self.task.rng(_KEY, 1))
+        return self.task.once("embedding", cluster, given=(n_groups,))
 
     @cached_property
     def _order(self) -> NDArray[np.int64]:
@@ -104,6 +108,11 @@ class _MultilevelRun:
     @cached_property
     def _problem(self) -> Problem:
         return make_problem(self.task.chain, self._order) if self.task.chain.is_sparse else self.task.problem
+
+    @cached_property
+    def _repair(self) -> Repair | None:
+        order = self._order if self.task.chain.is_sparse else None
+        return make_repair(self.task.constraints, self._problem, self.k, order)
 
     def run(self) -> None:
         """Starts at beta = 1/2, cycles until ``max_stalled`` in a row stall, then the target objective."""
@@ -126,7 +135,9 @@ class _MultilevelRun:
     def _search_target(self, labels: Labels) -> float:
         """Local search under the target objective; the cost reached."""
         affordable = _TARGET_BUDGET / sweep_cost(self.task)
-        optimum = self._local_search(labels, self.task.objective, max(_MIN_TARGET_SWEEPS, affordable))
+        sweeps = max(_MIN_TARGET_SWEEPS, affordable)
+        search = partial(self._local_search, labels, self.task.objective, sweeps)
+        optimum = self.task.once("target", search, given=(labels,))
         assert self.best is not None
         if optimum.cost <= self.best.cost + EQUAL:
             self.best = self._to_chain_order(optimum)
@@ -163,11 +174,23 @@ class _MultilevelRun:
         return reduce(better, [self._run_start(*start) for start in starts], best), 0
 
     def _run_start(self, labels: Labels, sweeps: int = _FREE_SWEEPS) -> Found:
-        return self._update(self._local_search(self._sweep_and_merge(labels, sweeps)))
+        search = partial(self._search_from, labels, sweeps)
+        return self._update(self.task.once("start", search, given=(labels, sweeps)))
+
+    def _search_from(self, labels: Labels, sweeps: int = _FREE_SWEEPS) -> Found:
+        return self._local_search(self._sweep_and_merge(labels, sweeps))
 
     def _random_start(self, n_groups: int, rng: np.random.Generator) -> Labels:
         """Random labels after a few sweeps at beta = 1."""
-        labels = random_labels(self.task.chain.n_states, n_groups, rng, allow_empty=False)
+        draw = partial(self._draw_start, n_groups, rng)
+        return self.task.once("random start", draw, rng, (n_groups,))
+
+    def _draw_start(self, n_groups: int, rng: np.random.Generator) -> Labels:
+        if self._repair is None:
+            labels = random_labels(self.task.chain.n_states, n_groups, rng, allow_empty=False)
+        else:
+            labels = self._repair.draw(n_groups, rng)
+            n_groups = int(labels.max()) + 1
         return self._sweep(labels, n_groups, Objective(1.0), sweeps=_RANDOM_SWEEPS)[0].labels
 
     def _split_and_merge(
@@ -175,8 +198,13 @@ class _MultilevelRun:
     ) -> Found:
         """One cycle: split every group in two, merge back to k, local search."""
         self.cycles += 1
-        halves = fill_empty_groups(split(found.labels, rng), 2 * self.k)
-        return self._local_search(self._sweep_and_merge(halves))
+        run = partial(self._run_cycle, found.labels, split, rng)
+        return self.task.once("cycle", run, rng, (found.labels,))
+
+    def _run_cycle(
+        self, labels: Labels, split: Callable[[Labels, np.random.Generator], Labels], rng: np.random.Generator
+    ) -> Found:
+        return self._search_from(fill_empty_groups(split(labels, rng), 2 * self.k))
 
     def _n_start_groups(self) -> int:
         """Groups of a start before merging: max(3 k / 2, k + 4)."""
@@ -216,12 +244,13 @@ class _MultilevelRun:
         return table.labels
 
     def _sweep_and_merge(self, labels: Labels, sweeps: int = _FREE_SWEEPS) -> Labels:
-        """Sweep with the given number of groups, then merge greedily to k."""
+        """Sweep with the given number of groups, or those that constraints split them to, then merge greedily to k."""
+        labels = labels if self._repair is None else self._repair.refine(labels)
         count = int(labels.max()) + 1
         if count <= self.k:
             return labels
         table = self._sweep(labels, count, MIDDLE, sweeps=sweeps)[0]
-        return _merge(table, self.k)
+        return _merge(table, self.k) if self._repair is None else self._repair(table.labels)
 
     def _merge(self, labels: Labels, n_groups: int) -> Labels:
         """Merge greedily to a number of groups, at beta = 1/2."""
@@ -230,6 +259,7 @@ class _MultilevelRun:
     def _local_search(
         self, labels: Labels, objective: Objective = MIDDLE, sweeps_to_optimum: float | None = None
     ) -> Found:
+        labels = labels if self._repair is None else self._repair(labels)
         sweeps = np.inf if sweeps_to_optimum is None else sweeps_to_optimum
         min_gain = _SWEEP_GAIN if sweeps_to_optimum is None else 0.0
         table, trace = self._sweep(labels, self.k, objective, sweeps=sweeps, min_gain=min_gain)
@@ -239,7 +269,8 @@ class _MultilevelRun:
         self, labels: Labels, k: int, objective: Objective, *, sweeps: float, min_gain: float = _SWEEP_GAIN
     ) -> tuple[Table, list[float]]:
         """Sweep until a sweep gains less than ``min_gain``, relative, or ``sweeps`` times."""
-        search = LocalSearch(self._problem, labels, k, objective, np.arange(labels.size))
+        visits = np.arange(labels.size if self._repair is None else self._repair.n_units)
+        search = make_search(self._problem, labels, k, objective, visits, self._repair)
         offset = self.task.offset(objective)
         bits = min_gain * (search.cost + offset)
         trace = search.descend(min(sweeps, self.task.max_sweeps), queue=True, min_gain=bits)

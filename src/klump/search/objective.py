@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from klump.checkpoints import storable
 from klump.search.kernels.tables import Weights
 
 # Rounding error of 1 - 2 beta + gamma, dimensionless: a few units of the last place of 1.
 _ROUNDING = 1e-15
 
 
+@storable
 @dataclass(frozen=True)
 class Objective:
     """The cost C_beta + gamma C_G = (1 - 2 beta) C_L + beta C_P + gamma C_G.

@@ -12,6 +12,7 @@ from itertools import islice
 
 import numpy as np
 
+from klump.arguments import Progress
 from klump.search.agglomerative import agglomerative, agglomerative_relaxed
 from klump.search.annealing import annealing
 from klump.search.descent import descend
@@ -20,10 +21,11 @@ from klump.search.effort import MAX_SWEEP, sweep_cost
 from klump.search.evolution import Population, evolve
 from klump.search.exhaustive import exhaustive, n_partitions
 from klump.search.kernels.tables import Problem
-from klump.search.method import EQUAL, Found, Search, Task, better, report_result, run_interruptible
+from klump.search.method import EQUAL, Found, Labels, Search, Task, better, report_result, run_interruptible
 from klump.search.multilevel import multilevel
 from klump.search.pairing import is_nearly_all_states, merge_pairs
 from klump.search.perturbation import iterate_local_search
+from klump.search.repair import make_repair
 from klump.search.sequential import sequential
 from klump.search.spectral import spectral, spectral_sign
 from klump.search.starts import Embeddings, powers, spectral_embeddings
@@ -61,6 +63,8 @@ _MAX_MERGED_STATES = 1_200
 _MAX_ANNEALED_SIZE = 2_500_000
 # States below which the budget grows: sweeps take microseconds there, and local optima are as many.
 _SMALL = 200
+# Time of a local search under constraints, repair included, in times of one without. Empirical.
+_CONSTRAINED_COST = 2
 # Typical sweeps per start of annealing, for the decision whether the budget has room for all of them.
 _SWEEPS_PER_START = 15
 # Successive perturbations without improvement that end an iterated local search, at most.
@@ -163,6 +167,8 @@ def make_plan(task: Task) -> Plan:
         )
         return Plan(sweeps)
     sweeps = (1.0 + _SMALL / n) * effort.budget / sweep_cost(task)
+    if task.constraints is not None:
+        sweeps /= _CONSTRAINED_COST
     steps = _tabu_steps(task, effort)
     return Plan(
         sweeps=sweeps,
@@ -175,9 +181,9 @@ def make_plan(task: Task) -> Plan:
 
 
 def _tabu_steps(task: Task, effort: Effort) -> float:
-    """Steps of tabu search within the budget; 0 where its terms would take too much memory."""
+    """Steps of tabu search within the budget; 0 where its terms would take too much memory, and under constraints."""
     n, k, weights = task.chain.n_states, task.n_groups, task.objective.weights
-    if k * k * n > _MAX_TABU_TERMS:
+    if k * k * n > _MAX_TABU_TERMS or task.constraints is not None:
         return 0.0
     into = 0 if weights.into == 0.0 else 2 * n * n
     between = 0 if weights.flow == 0.0 else _TABU_TERMS * n * k
@@ -190,7 +196,8 @@ def portfolio(task: Task) -> Found:
     if k in (1, n):
         return _only_partition(task)
     if sweep_cost(task) > MAX_SWEEP and not _merges_states(task):
-        return merge_pairs(task) if is_nearly_all_states(task) else multilevel(task)
+        merges_pairs = is_nearly_all_states(task) and task.constraints is None
+        return merge_pairs(task) if merges_pairs else multilevel(task)
     if _can_enumerate(n, k):
         return exhaustive(task)
     return search(task)
@@ -223,7 +230,7 @@ def component_methods(task: Task) -> tuple[Search, ...]:
     merges = n <= effort.merged_states or _merges_states(task)
     affordable = {
         multilevel: n > _MULTILEVEL_STATES and not (merges and 2 * task.n_groups > n),
-        merge_pairs: n > _MULTILEVEL_STATES and is_nearly_all_states(task),
+        merge_pairs: n > _MULTILEVEL_STATES and is_nearly_all_states(task) and task.constraints is None,
         sequential: restarts,
         annealing: restarts or can_anneal or n <= _MULTILEVEL_STATES,
         spectral: restarts,
@@ -255,6 +262,7 @@ class _PortfolioRun:
         self.steps_left = self.plan.steps
         self.best: Found | None = None
         self.population = Population()
+        self.free_starts: list[Labels] = []  # results of components that do not know the constraints
         self.done = 0
         self.components = component_methods(task)
         self.total = (_STEPS_PER_COMPONENT + 1) * len(self.components)
@@ -268,9 +276,11 @@ class _PortfolioRun:
         context = _context(self.task, with_embeddings=self.plan.starts > 0 and not self._is_optimal())
         given = [] if self.task.initial is None else [self.task.initial]
         rng = self.task.rng(_KEY_COMPONENTS, 0)
-        for labels in [*given, *(found.labels for found in self.population.cheapest())]:
+        known = [found.labels for found in self.population.cheapest()]
+        for labels in [*given, *self.free_starts, *known]:
             if not self._is_optimal():
-                self._update([context.local_search(labels, rng)])
+                search = partial(context.local_search, labels, rng)
+                self._update([self.task.once("local search", search, rng, (labels,))])
         if self.plan.starts > 0:
             self._run_populations(context)
         elif self.sweeps_left >= _MIN_SWEEPS and not self._is_optimal():
@@ -282,10 +292,16 @@ class _PortfolioRun:
             if self._is_optimal():
                 break
             report = partial(self._report_component, number * _STEPS_PER_COMPONENT)
-            found = method(replace(self.task, progress=report))
+            is_free = self.task.constraints is not None and method is not multilevel
+            task = replace(self.task, progress=_hide_cost(report) if is_free else report)
+            task = replace(task, constraints=None) if is_free else task
+            found = task.run_nested(method.__name__, method)
             self.done = (number + 1) * _STEPS_PER_COMPONENT - 1
-            # The record of one component does not describe the portfolio's result.
-            self._update([replace(found, record=None)])
+            if is_free:
+                self.free_starts.append(found.labels)
+            else:
+                # The record of one component does not describe the portfolio's result.
+                self._update([replace(found, record=None)])
             found.raise_if_interrupted()
 
     def _run_populations(self, context: StartContext) -> None:
@@ -296,7 +312,9 @@ class _PortfolioRun:
             starts = ((context, first + i) for i in range(self.plan.starts))
             costs = self._update(self.task.run_all(run_start, starts))
             before = self._best_cost()
-            self._update(islice(evolve(context, self.population, 2 * number, n_steps=0), _PLAIN_CHILDREN))
+            self._update(
+                islice(evolve(context, self.population, 2 * number, 0, self.task.once), _PLAIN_CHILDREN)
+            )
             if self._best_cost() >= before - EQUAL and self._is_confirmed(costs):
                 break
             reached.append(self._evolve(context, 2 * number + 1))
@@ -309,7 +327,8 @@ class _PortfolioRun:
         stalled, best = 0, self.population.cheapest(1)[0].cost
         if self.plan.steps == 0.0:
             return best
-        for child in evolve(context, self.population, number, self.plan.steps_per_child):
+        steps = self.plan.steps_per_child
+        for child in evolve(context, self.population, number, steps, self.task.once):
             self._update([child])
             stalled = 0 if child.cost < best - EQUAL else stalled + 1
             best = min(best, child.cost)
@@ -370,6 +389,11 @@ class _PortfolioRun:
         self.task.report(before + max(1, _STEPS_PER_COMPONENT * done // total), self.total, cost)
 
 
+def _hide_cost(report: Progress) -> Progress:
+    """Report the progress of a search that does not know the constraints: its cost may be too low."""
+    return lambda done, total, cost: report(done, total, np.inf)
+
+
 def _context(task: Task, *, with_embeddings: bool) -> StartContext:
     embeddings = Embeddings(task.chain.stationary_distribution, ())
     slow: tuple[Problem, ...] = ()
@@ -387,4 +411,5 @@ def _context(task: Task, *, with_embeddings: bool) -> StartContext:
         max_sweeps=task.max_sweeps,
         offset=task.offset(task.objective),
         seed=task.seed,
+        repair=make_repair(task.constraints, task.problem, task.n_groups),
     )

@@ -40,6 +40,10 @@ class Method:
     """Takes an ``effort``; other methods have ``n_init``."""
     lumps: bool = False
     """Returns an exact lumping; accepts chains that are not irreducible."""
+    respects_labels: bool = False
+    """Takes ``respect_labels``."""
+    takes_constraints: bool = False
+    """Takes ``fixed``, ``must_link``, ``cannot_link`` and ``min_mass``."""
 
 
 def _lazy(module: str, function: str) -> Callable[[Task], Found]:
@@ -64,6 +68,8 @@ METHODS: dict[str, Method] = {
             _lazy("portfolio", "portfolio"),
             "a portfolio of searches, the cheapest partition",
             takes_effort=True,
+            respects_labels=True,
+            takes_constraints=True,
         ),
         Method("sequential", _lazy("sequential", "sequential"), "Algorithm 1", may_empty=True),
         Method("annealing", _lazy("annealing", "annealing"), "Algorithm 2", may_empty=True),
@@ -106,6 +112,7 @@ METHODS: dict[str, Method] = {
             finds_number=True,
             takes_tolerance=True,
             lumps=True,
+            respects_labels=True,
         ),
     )
 }

@@ -98,7 +98,8 @@ class _SoftRun:
         from klump.search.portfolio import portfolio
 
         task = self.task
-        self.best = hard = portfolio(replace(task, allow_empty=False, progress=self._report_portfolio))
+        deterministic = replace(task, allow_empty=False, progress=self._report_portfolio)
+        self.best = hard = deterministic.run_nested("portfolio", portfolio)
         hard.raise_if_interrupted()
         self.total = self.done + self.n_starts + _N_CONTINUED
         context = _context(task, hard.labels)

@@ -41,11 +41,13 @@ from scipy import sparse
 
 from klump.chain.validation import Matrix
 from klump.search.annealing import schedule
-from klump.search.descent import LocalSearch, descend, random_labels, split_off_singletons
+from klump.search.constrained import make_search
+from klump.search.descent import descend, random_labels, split_off_singletons
 from klump.search.kernels.tables import DenseProblem, Problem
 from klump.search.method import Found, Labels
 from klump.search.objective import MIDDLE, Objective
 from klump.search.problem import make_dense_problem
+from klump.search.repair import Repair
 from klump.search.starts import Embeddings, cluster_rows
 
 # Sweeps that the allocation and the first sums of a local search cost.
@@ -68,6 +70,8 @@ class StartContext:
     max_sweeps: int
     offset: float
     seed: int
+    repair: Repair | None = None
+    """Makes labels satisfy the constraints, if there are any."""
 
     @cached_property
     def dense_problem(self) -> DenseProblem:
@@ -82,9 +86,12 @@ class StartContext:
         self, labels: Labels, rng: np.random.Generator, objectives: list[Objective] | None = None
     ) -> Found:
         """Local search in random order for each objective; by default for the target alone."""
-        order, sweeps, trace = rng.permutation(self.problem.mu.size), 0.0, [np.inf]
+        sweeps, trace = 0.0, [np.inf]
+        if self.repair is not None:
+            labels = self.repair(labels)
+        order = rng.permutation(self.problem.mu.size if self.repair is None else self.repair.n_units)
         for objective in objectives or [self.objective]:
-            search = LocalSearch(self.problem, labels, self.n_groups, objective, order)
+            search = make_search(self.problem, labels, self.n_groups, objective, order, self.repair)
             trace = search.descend(self.max_sweeps, exchange=True, queue=True)
             labels, sweeps = search.table.labels, sweeps + search.sweeps + _SWEEPS_PER_TABLE
         costs = tuple(cost + self.offset for cost in trace)

@@ -46,10 +46,19 @@ def uniformize(rates: Any) -> Matrix:
     array([[0.0196, 0.9804],
            [0.4902, 0.5098]])
     """
+    return uniformize_with_rate(rates)[0]
+
+
+def uniformize_with_rate(rates: Any) -> tuple[Matrix, float]:
+    """Uniformised transition matrix, and the uniformisation rate q.
+
+    >>> uniformize_with_rate([[0.0, 51.0], [25.5, 0.0]])[1]
+    52.02
+    """
     off_diagonal, exit_rates = _read_rates(rates)
     clock = _CLOCK_FACTOR * float(exit_rates.max()) or 1.0
     _entries(off_diagonal)[...] /= clock
-    return _set_diagonal(off_diagonal, 1.0 - exit_rates / clock)
+    return _set_diagonal(off_diagonal, 1.0 - exit_rates / clock), clock
 
 
 def transition_matrix(rates: Any, lag: float) -> Matrix:

@@ -10,7 +10,7 @@ import numpy as np
 
 from klump.compilation import inlined, kernel
 from klump.search.kernels.logarithm import f
-from klump.search.kernels.tables import Floats, Ints, Weights
+from klump.search.kernels.tables import Floats, Ints, Pairs, Weights
 
 
 @inlined
@@ -60,28 +60,48 @@ def _next(labels: Ints, most: Ints, k: int) -> bool:
     return False
 
 
+@inlined
+def _is_allowed(labels: Ints, mu: Floats, pairs: Pairs, mass: Floats) -> bool:
+    """Whether labels satisfy the constraints; ``mass`` is scratch space."""
+    for p in range(pairs.together.shape[0]):
+        if labels[pairs.together[p, 0]] != labels[pairs.together[p, 1]]:
+            return False
+    for p in range(pairs.apart.shape[0]):
+        if labels[pairs.apart[p, 0]] == labels[pairs.apart[p, 1]]:
+            return False
+    mass[:] = 0.0
+    for x in range(labels.size):
+        mass[labels[x]] += mu[x]
+    lightest = np.inf
+    for y in range(mass.size):
+        lightest = min(lightest, mass[y])
+    return lightest >= pairs.least[0]
+
+
 @kernel
 def cheapest_partition(
     joint: Floats,  # in: (n, n)
     mu: Floats,  # in
     weights: Weights,  # in
+    pairs: Pairs,  # in: constraints
     equal: float,  # in: tie tolerance, in bits: among partitions whose costs differ by less, the first wins
     labels: Ints,  # work: (n,)
     most: Ints,  # work: (n,)
     work: Floats,  # work: (n + k + 1, k)
     best: Ints,  # out: (n,)
 ) -> int:
-    """Find the cheapest partition into exactly k groups; returns the number of partitions."""
+    """Find the cheapest partition into exactly k groups; returns the number of those that satisfy the constraints."""
     k = work.shape[1]
     least, seen = np.inf, 0
     _complete(labels, most, 0, k)
     more = True
     while more:
-        cost = _cost(joint, mu, weights, labels, work)
-        seen += 1
-        if cost < least - equal:
-            least = cost
-            for x in range(labels.size):
-                best[x] = labels[x]
+        if _is_allowed(labels, mu, pairs, work[0]):
+            cost = _cost(joint, mu, weights, labels, work)
+            seen += 1
+            if cost < least - equal:
+                least = cost
+                for x in range(labels.size):
+                    best[x] = labels[x]
         more = _next(labels, most, k)
     return seen

@@ -147,6 +147,33 @@ class Work(NamedTuple):
     group: Shorts  # (size,) groups of the entries
 
 
+class Units(NamedTuple):
+    """States that share a group, and units that must not."""
+
+    begin: Ints  # (u + 1,) unit v is states[begin[v]:begin[v+1]]
+    states: Ints  # (n,)
+    mass: Floats  # (u,)
+    colour: Shorts  # (u,) a group holds units of one colour
+    apart_begin: Ints  # (u + 1,) unit v must not share a group with apart[apart_begin[v]:apart_begin[v+1]]
+    apart: Ints
+    least: Floats  # (1,) least mass of a group
+
+
+class Pairs(NamedTuple):
+    """Constraints as pairs of states."""
+
+    together: Ints  # (p, 2) states that share a group
+    apart: Ints  # (q, 2) states that do not
+    least: Floats  # (1,) least mass of a group
+
+
+class Choice(NamedTuple):
+    """Scratch space of ``sweep_units``."""
+
+    colour: Shorts  # (k,) colour of the units in each group
+    allowed: NDArray[np.bool_]  # (k,) whether the unit may move to each group
+
+
 class Groups(NamedTuple):
     """Groups that are being merged: those that remain have indices 0 to ``alive[0] - 1``, in no order."""
 

@@ -34,6 +34,10 @@ class Adapted(NamedTuple):
     """Whether the rows are weights, to be divided by their sums."""
     dead_ends: DeadEnds | None = None
     """Words for rows of zeros; None where these are an error of their own."""
+    restart: Any = None
+    """Record of the restart that the matrix contains, of type :class:`klump.chain.restart_record.Restart`."""
+    rate: float | None = None
+    """Uniformisation rate, if the matrix was made of rates."""
 
 
 def name_of(given: object) -> str:

@@ -27,17 +27,18 @@ def adapt(given: Any) -> Adapted | None:
         )
     if given.has_parameters:
         raise refuse(given, "has parameters", "instantiate it first, so that its transitions are numbers")
-    matrix = _to_csr(given.transition_matrix)
+    matrix, rate = _to_csr(given.transition_matrix), None
     if kind == "CTMC":
-        from klump.sources.rates import uniformize
+        from klump.sources.rates import uniformize_with_rate
 
-        matrix = uniformize(_without_diagonal(matrix))
+        matrix, rate = uniformize_with_rate(_without_diagonal(matrix))
     return Adapted(
         matrix,
         _valuations(given),
         labels={label: _mask(given, label) for label in sorted(given.labeling.get_labels())},
         initial=_initial(given),
         rewards=None if kind == "CTMC" else _state_rewards(given),
+        rate=rate,
     )
 
 
