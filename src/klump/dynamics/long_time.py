@@ -153,7 +153,9 @@ def project(chain: MarkovChain, weights: sparse.csr_array) -> LongTimeChain:
     matrix[(matrix < 0.0) & (matrix >= -_ROUNDING)] = 0.0
     # The diagonal closes the rows: the other entries are relatively accurate, however small.
     np.fill_diagonal(matrix, 0.0)
-    np.fill_diagonal(matrix, 1.0 - matrix.sum(axis=1))
+    diagonal = 1.0 - matrix.sum(axis=1)
+    diagonal[(diagonal < 0.0) & (diagonal >= -_ROUNDING)] = 0.0
+    np.fill_diagonal(matrix, diagonal)
     return LongTimeChain(read_only(matrix), read_only(nu / nu.sum()))
 
 
