@@ -214,3 +214,16 @@ def test_chapman_kolmogorov_without_a_long_time_chain(monkeypatch):
     found = klump.Aggregation.from_labels(double_well(), np.arange(60) // 30).chapman_kolmogorov([1, 5])
     assert np.isnan(found.long_time).all()
     assert np.isfinite(found.total_variation).all()
+
+
+def test_groups_whose_mass_underflows_are_errors():
+    P = np.diag(np.full(59, 1e-8), 1) + np.diag(np.full(59, 0.5), -1)
+    answer = klump.Aggregation.from_labels(P + np.diag(1 - P.sum(axis=1)), np.arange(60) // 58)
+    for ask in (
+        lambda: answer.long_time_chain,
+        lambda: answer.chapman_kolmogorov([1]),
+        lambda: answer.lag_scan([1]),
+        answer.first_passage_times,
+    ):
+        with pytest.raises(InvalidArgumentError, match="group 1 has a stationary mass below"):
+            ask()

@@ -14,6 +14,7 @@ from klump.arguments import check_count
 from klump.chain import MarkovChain
 from klump.chain.quantities import read_only
 from klump.dynamics.killed import DENSE_LIMIT
+from klump.dynamics.symmetric_form import underflows
 from klump.errors import InvalidArgumentError
 
 Floats = NDArray[np.float64]
@@ -97,7 +98,17 @@ def distributions_within(chain: MarkovChain, weights: sparse.csr_array) -> spars
     """U = diag(1/nu) W^T diag(mu): the stationary distributions within the groups, one per row."""
     mu = chain.stationary_distribution
     nu = mu @ weights
+    check_masses(nu)
     return sparse.csr_array(sparse.diags_array(1.0 / nu) @ weights.T @ sparse.diags_array(mu))
+
+
+def check_masses(nu: Floats) -> None:
+    """Refuse groups whose mass underflows."""
+    if underflows(nu):
+        raise InvalidArgumentError(
+            f"group {int(np.argmin(nu))} has a stationary mass below the range of float64, and no distribution within",
+            remedy="take groups with more mass",
+        )
 
 
 def propagate(
