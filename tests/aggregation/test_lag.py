@@ -151,3 +151,34 @@ def test_no_note_where_timescales_take_too_long(monkeypatch):
     P = np.diag(np.full(39, 0.25), 1) + np.diag(np.full(39, 0.25), -1)
     P += np.diag(1 - P.sum(axis=1))
     assert not slow_notes(klump.Aggregation.from_labels(P, np.arange(40) // 20))
+
+
+@pytest.mark.parametrize("lag", [True, 1.0])
+def test_a_lag_of_one_is_a_whole_number(lag):
+    with pytest.raises(InvalidArgumentError, match="lag"):
+        klump.aggregate(two_speeds(), 2, lag=lag)
+
+
+def test_microstates_have_no_checkpoint(small_powers, tmp_path):
+    chain, _ = sparse_block_chain(600, 4, 6, "metastable", 0)
+    file = tmp_path / "run.checkpoint"
+    with pytest.raises(InvalidArgumentError, match=r"checkpoint=.* is not for lag=6 .*; leave it out"):
+        klump.aggregate(chain, 4, lag=6, checkpoint=file)
+    assert not file.exists()
+
+
+def test_both_searches_share_the_time_limit(small_powers, monkeypatch):
+    chain, _ = sparse_block_chain(600, 4, 6, "metastable", 0)
+    clock = iter([100.0, 400.0])
+    monkeypatch.setattr(lagged, "monotonic", lambda: next(clock))
+    limits = []
+
+    def record(chain, *arguments, **options):
+        limits.append(options["time_limit"])
+        return klump.aggregate(chain, *arguments, **options)
+
+    options = {"n_states": 4, "beta": 0.5, "effort": "quick", "time_limit": 1000.0}
+    options |= {"random_state": 0, "n_jobs": None, "seed": klump.errors.UNSET}
+    answer = lagged.aggregate_at_lag(record, {"chain": chain, "lag": 6, **options})
+    assert limits == [1000.0, 700.0]
+    assert (answer.interrupted, answer.interrupted_after) == (False, None)

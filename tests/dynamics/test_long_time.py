@@ -194,3 +194,36 @@ def test_an_iteration_that_does_not_converge_is_an_error(monkeypatch, rng):
     P = sparse.csr_array(chains.random_matrix("dense", 6, rng))
     with pytest.raises(ConvergenceError, match="the residual is 1"):
         _ = klump.Aggregation.from_labels(P, [0, 0, 0, 1, 1, 1]).long_time_chain
+
+
+@given(seed=st.integers(0, 2**32 - 1), n=st.integers(2, 6))
+def test_a_diagonal_of_zeros_has_no_negative_entry(seed, n):
+    """All states are groups, so that Q = P: rounding errors of its diagonal are no negative entries."""
+    P = np.random.default_rng(seed).random((n, n)) + 0.01
+    np.fill_diagonal(P, 0.0)
+    chain = klump.Aggregation.from_labels(chains.normalized(P), np.arange(n)).long_time_chain
+    assert chain.is_stochastic
+    assert chain.chain.n_states == n
+
+
+def test_chapman_kolmogorov_without_a_long_time_chain(monkeypatch):
+    def fail(*_):
+        raise ConvergenceError("the long-time chain was not computed")
+
+    monkeypatch.setattr(long_time, "project", fail)
+    found = klump.Aggregation.from_labels(double_well(), np.arange(60) // 30).chapman_kolmogorov([1, 5])
+    assert np.isnan(found.long_time).all()
+    assert np.isfinite(found.total_variation).all()
+
+
+def test_groups_whose_mass_underflows_are_errors():
+    P = np.diag(np.full(59, 1e-8), 1) + np.diag(np.full(59, 0.5), -1)
+    answer = klump.Aggregation.from_labels(P + np.diag(1 - P.sum(axis=1)), np.arange(60) // 58)
+    for ask in (
+        lambda: answer.long_time_chain,
+        lambda: answer.chapman_kolmogorov([1]),
+        lambda: answer.lag_scan([1]),
+        answer.first_passage_times,
+    ):
+        with pytest.raises(InvalidArgumentError, match="group 1 has a stationary mass below"):
+            ask()

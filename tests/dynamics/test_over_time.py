@@ -188,3 +188,41 @@ def test_a_simulated_chain_can_end_in_an_absorbing_state():
     path = klump.MarkovChain([[0.5, 0.5], [0, 1]]).simulate(60, start=0)
     assert path[0] == 0
     assert path[-1] == 1
+
+
+def test_chapman_kolmogorov_is_exact_for_any_number_of_steps(rng):
+    labels = np.array([0, 0, 1, 1, 1, 2, 2])
+    between = rng.dirichlet(np.ones(3), size=3)
+    P = np.zeros((7, 7))
+    for i in range(7):
+        for z in range(3):
+            P[i, labels == z] = between[labels[i], z] * rng.dirichlet(np.ones((labels == z).sum()))
+    answer = klump.Aggregation.from_labels(P, labels)
+    steps = [10, 10**4, 10**9, 10**15, 2**60]
+    found = answer.chapman_kolmogorov(steps)
+    assert found.largest_difference < 1e-13
+    assert found.long_time_variation.max() < 1e-12
+    np.testing.assert_allclose(found.aggregated.sum(axis=2), 1.0, atol=1e-14)
+    np.testing.assert_allclose(
+        found.original[-1], np.tile(answer.chain.stationary_distribution, (3, 1)), atol=1e-13
+    )
+    scan = answer.lag_scan(steps)
+    assert scan.lumpability.max() < 1e-12
+
+
+def test_powers_of_nearly_decomposable_chains_are_relatively_accurate():
+    """Flows of 1e-12 and 2e-12: at 2**60 steps the masses are 2/3 and 1/3."""
+    P = np.array([[1 - 1e-12, 1e-12], [2e-12, 1 - 2e-12]])
+    found = klump.Aggregation.from_labels(P, [0, 1]).chapman_kolmogorov([2**60])
+    np.testing.assert_allclose(found.original[0], [[2 / 3, 1 / 3]] * 2, rtol=1e-4)
+
+
+def test_lags_at_which_groups_are_closed():
+    cycle = np.roll(np.eye(6), 1, axis=1)
+    scan = klump.Aggregation.from_labels(cycle, [0, 1, 0, 1, 0, 1]).lag_scan([1, 2, 3])
+    np.testing.assert_array_equal(scan.timescales, np.full((3, 1), np.inf))
+    assert np.isnan(scan.predictability).tolist() == [False, True, True]
+    np.testing.assert_allclose(scan.lumpability, 0, atol=1e-14)
+    scan = klump.Aggregation.from_labels(cycle, [0, 1, 2, 0, 1, 2]).lag_scan([3])
+    np.testing.assert_array_equal(scan.timescales, [[np.inf, np.inf]])
+    assert "inf" in str(scan)

@@ -229,3 +229,48 @@ def test_the_matrix_of_a_large_chain_is_refused():
     with pytest.raises(InvalidArgumentError, match=r"limited to 5,000 states .* pass target"):
         chain.first_passage_times()
     assert chain.first_passage_times(0).tolist() == [0, *range(n - 1, 0, -1)]
+
+
+def rare_end(n=60):
+    """Random walk whose masses 2e-8^i underflow, and whose times 5e7^i overflow."""
+    P = np.diag(np.full(n - 1, 1e-8), 1) + np.diag(np.full(n - 1, 0.5), -1)
+    return P + np.diag(1 - P.sum(axis=1))
+
+
+def test_times_beyond_the_range_of_floats_are_errors():
+    chain = klump.MarkovChain(rare_end())
+    with pytest.raises(ConvergenceError, match="range of float64; pass target"):
+        chain.first_passage_times()
+    with pytest.raises(ConvergenceError, match="range of float64"):
+        chain.committor(0, 59, forward=False)
+    times = chain.first_passage_times(0)
+    assert times[1] == pytest.approx(1 / (0.5 - 1e-8), rel=1e-7)
+    assert np.isfinite(times).all()
+
+
+def test_sets_whose_mass_underflows_are_errors():
+    chain = klump.MarkovChain(rare_end())
+    with pytest.raises(InvalidArgumentError, match=r"source has a stationary mass below .*58, 59"):
+        chain.first_passage_times(0, [58, 59])
+    with pytest.raises(InvalidArgumentError, match=r"start has a stationary mass below .*58, 59"):
+        chain.simulate(3, start=[58, 59])
+    assert chain.first_passage_times(0, 59) > 0
+    assert chain.simulate(3, start=59)[0] == 59
+
+
+def test_masks_are_sets():
+    chain = klump.MarkovChain(WEATHER)
+    expected = chain.first_passage_times([0, 2])
+    for mask in (np.array([True, False, True]), [True, False, True]):
+        np.testing.assert_array_equal(chain.first_passage_times(mask), expected)
+    with pytest.raises(
+        InvalidArgumentError, match="target is a mask of length 2, but the chain has 3 states"
+    ):
+        chain.first_passage_times(np.array([True, False]))
+    with pytest.raises(InvalidArgumentError, match="has no state"):
+        chain.first_passage_times(np.zeros(3, bool))
+    for given in (True, np.True_, [0, True]):
+        with pytest.raises(InvalidArgumentError, match="neither the name nor the index"):
+            chain.first_passage_times(given)
+    named = klump.MarkovChain([[0.5, 0.5], [0.2, 0.8]], states=[True, False])
+    assert named.first_passage_times(False, True) == 2

@@ -123,3 +123,63 @@ def test_large_sparse_reducible_chains(low_limits):
     assert chain.timescales(2).tolist() == [np.inf, np.inf]
     with pytest.raises(InvalidArgumentError, match="not irreducible"):
         chain.timescales(3)
+
+
+def queue(n, up, down):
+    """Random walk whose stationary masses (up / down)^i underflow."""
+    P = birth_death(n, up, down)
+    P = P.toarray() if sparse.issparse(P) else P
+    assert (up / down) ** (n - 1) == 0
+    return P
+
+
+@pytest.mark.parametrize(("n", "up", "down"), [(60, 1e-8, 0.5), (1200, 0.25, 0.5)])
+def test_timescales_where_masses_underflow(n, up, down):
+    P = queue(n, up, down)
+    values = 1 - up - down + 2 * np.sqrt(up * down) * np.cos(np.pi * np.arange(1, n) / n)
+    found = klump.MarkovChain(P).timescales()
+    np.testing.assert_allclose(found, np.sort(-1 / np.log(np.abs(values)))[::-1], rtol=1e-8)
+    for labels in (np.arange(n) > 0, np.arange(n) > n // 2):
+        answer = klump.Aggregation.from_labels(P, labels.astype(int))
+        assert str(answer)
+        assert len(answer.to_dict()["notes"]) == len(answer.notes)
+
+
+def test_sparse_timescales_where_masses_underflow():
+    """Two states that alternate slowly, and a long queue behind the second: its first states decide."""
+
+    def matrix(n):
+        P = queue(n, 0.02, 0.9) if n > 200 else birth_death(n, 0.02, 0.9).toarray()
+        P[:2, :3] = [[0.999, 0.001, 0], [0.001, 0.979, 0.02]]
+        return P
+
+    chain = klump.MarkovChain(sparse.csr_array(matrix(2500)))
+    assert chain.is_sparse
+    assert chain.stationary_distribution.min() == 0
+    start = matrix(40)
+    value = np.linalg.eigvalsh(np.sqrt(start * start.T))[-2]
+    assert chain.timescales(1)[0] == pytest.approx(-1 / np.log(value), rel=1e-8)
+    # Eigenvalues of the queue alone are too dense for ARPACK.
+    with pytest.raises(ConvergenceError, match="did not converge"):
+        klump.MarkovChain(sparse.csr_array(queue(2500, 0.02, 0.9))).timescales(1)
+
+
+def test_detailed_balance_is_checked_where_masses_underflow():
+    """A cycle of three states at the far end, which is left and entered with masses that underflow."""
+    P = queue(18, 1e-30, 0.5)
+    P[15:, 15:] = [[0, 0.4, 0.1], [0.1, 0, 0.9], [0.9, 0.1, 0]]
+    chain = klump.MarkovChain(P)
+    assert chain.is_reversible
+    assert chain.stationary_distribution[15:].max() == 0
+    block = np.linalg.eigvals(P[15:, 15:])
+    expected = -1 / np.log(np.abs(block).max())
+    assert chain.timescales(1)[0] == pytest.approx(expected, rel=1e-5)
+
+
+def test_notes_are_complete_where_timescales_fail(monkeypatch):
+    def fail(*_):
+        raise np.linalg.LinAlgError("no convergence")
+
+    monkeypatch.setattr(timescales, "estimate_slowest", fail)
+    P = chains.random_matrix("reversible", 6, np.random.default_rng(0))
+    assert str(klump.Aggregation.from_labels(P, [0, 0, 0, 1, 1, 1]))

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from klump.aggregation.mapping import Mapping
 from klump.chain import MarkovChain
-from klump.errors import InvalidArgumentError
+from klump.errors import ConvergenceError, InvalidArgumentError, KlumpError
 
 if TYPE_CHECKING:
     from klump.dynamics import ChapmanKolmogorov, LagScan, LongTimeChain
@@ -51,7 +51,12 @@ class AggregationDynamics:
 
         if not self.original.is_irreducible or not 1 < self.chain.n_states < self.original.n_states:
             return None
-        original, aggregated = estimate_slowest(self.original), estimate_slowest(self.chain)
+        # They serve a note, and nobody asked for them: what cannot be computed is left out.
+        try:
+            with np.errstate(all="ignore"):
+                original, aggregated = estimate_slowest(self.original), estimate_slowest(self.chain)
+        except (KlumpError, np.linalg.LinAlgError):
+            return None
         return None if original is None or aggregated is None else (original, aggregated)
 
     def chapman_kolmogorov(self, steps: Any) -> ChapmanKolmogorov:
@@ -77,7 +82,10 @@ class AggregationDynamics:
         matrix = matrix.toarray() if self.chain.is_sparse else matrix
         try:
             late = self.long_time_chain.transition_matrix
-        except InvalidArgumentError:  # linearly dependent groups of a soft map
+        except (
+            InvalidArgumentError,
+            ConvergenceError,
+        ):  # linearly dependent groups of a soft map, or no convergence
             late = None
         return compare(self.original, self.map.weights, matrix, late, steps)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from math import gcd
+from time import monotonic
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,6 @@ from scipy import sparse
 
 from klump.aggregation.aggregation import Aggregation
 from klump.aggregation.mapping import Mapping, from_labels
-from klump.arguments import check_count
 from klump.chain import MarkovChain
 from klump.chain.connectivity import period
 from klump.chain.powers import MAX_DENSE_STATES, MAX_TRANSITIONS
@@ -26,6 +26,8 @@ _MICROSTATES = (200, 1000)
 _MAX_PRODUCTS = 2 * 10**11
 # Arguments that cannot be taken for microstates.
 _OF_STATES = ("initial", "respect_labels", "fixed", "must_link", "cannot_link")
+# Time limit in seconds of the search at the lag if that for microstates took all of it.
+_LEAST_TIME = 1e-3
 # Columns of P^r W that are computed together: 26 MB at 100,000 states.
 _COLUMNS = 32
 
@@ -38,7 +40,7 @@ def aggregate_at_lag(aggregate: Callable[..., Aggregation], arguments: dict[str,
     """
     options = dict(arguments)
     chain: MarkovChain = options.pop("chain")
-    lag = check_count("lag", options.pop("lag"), most=2**60)
+    lag: int = options.pop("lag")
     if chain.is_irreducible and gcd(cycle := period(chain.transition_matrix), lag) > 1:
         raise InvalidArgumentError(
             f"shares a factor with the period {cycle} of the chain, so that it never gets to some states",
@@ -82,13 +84,34 @@ def _aggregate_microstates(
                 ", or aggregate the chain first and its answer.chain again",
             ),
         )
-    seed = {name: options[name] for name in ("random_state", "seed", "n_jobs", "time_limit")}
-    micro = aggregate(chain, size, options["beta"], effort="quick", **seed)
+    if options.get("checkpoint") is not None:
+        raise InvalidArgumentError(
+            (
+                "is not for ",
+                Setting("lag", lag),
+                f" where a power has more than {MAX_TRANSITIONS:,} transitions: the search for microstates is not "
+                "stored, so that it could not be resumed",
+            ),
+            argument="checkpoint",
+            value=str(options["checkpoint"]),
+            remedy="leave it out",
+        )
+    limit, begin = options["time_limit"], monotonic()
+    shared = {name: options[name] for name in ("random_state", "seed", "n_jobs", "time_limit")}
+    micro = aggregate(chain, size, options["beta"], effort="quick", **shared)
+    if limit is not None:
+        options["time_limit"] = max(limit - (monotonic() - begin), _LEAST_TIME)
     answer = aggregate(MarkovChain(_lagged_matrix(chain, micro.map, lag), normalize=True), **options)
     weights = sparse.csr_array(micro.map.weights @ answer.map.weights)
     mapping = Mapping(weights, None)
     if answer.map.labels is not None and micro.map.labels is not None:
         mapping = from_labels(answer.map.labels[micro.map.labels], answer.n_states)
+    ended = micro.interrupted_after is not None or answer.interrupted_after is not None
+    answer = replace(
+        answer,
+        interrupted=micro.interrupted or answer.interrupted,
+        interrupted_after=limit if ended else None,
+    )
     return replace(answer, original=chain, map=mapping, lag=lag, microstates=size, trace=(), record=None)
 
 

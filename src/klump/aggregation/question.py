@@ -30,6 +30,7 @@ from klump.arguments import (
     Progress,
     check_beta,
     check_betas,
+    check_count,
     check_step,
 )
 from klump.chain import ChainLike, as_chain
@@ -194,6 +195,7 @@ def aggregate(
     [(0, 4), (1, 3), (2,)]
     """
     chain = as_chain(chain)
+    lag = check_count("lag", lag, most=2**60)
     if lag != 1:
         return aggregate_at_lag(aggregate, locals())
     traits = METHODS[check_method(method)]

@@ -23,8 +23,8 @@ Floats = NDArray[np.float64]
 class ChainDynamics(ChainQuantities):
     """The part of a :class:`klump.MarkovChain` that tells what happens over time.
 
-    A state is given by its name, or by its index if no name is a number; a set as a list of these, or as a label of
-    the chain. All times are in steps of the chain.
+    A state is given by its name, or by its index if no name is a number; a set as a list of these, as a boolean mask
+    of all states, or as a label of the chain. All times are in steps of the chain.
     """
 
     @cached_property
@@ -33,7 +33,7 @@ class ChainDynamics(ChainQuantities):
         names = self.states
         found = {name: index for index, name in enumerate(names)}
         # Indices stand for states unless a name is a number, which they could be mistaken for.
-        if self.has_names and not any(is_number(name) for name in names):
+        if self.has_names and not any(is_number(name) or isinstance(name, bool) for name in names):
             found |= dict(zip(range(len(names)), range(len(names)), strict=True))
         return found
 
@@ -72,13 +72,19 @@ class ChainDynamics(ChainQuantities):
         target
             A state or a set of states.
         source
-            A state or a set; from a set, the mean is weighted with the stationary distribution.
+            A state or a set; from a set, the mean is weighted with the stationary distribution, whose mass there must
+            be in the range of float64.
 
         Returns
         -------
         ndarray or float
             Without arguments the n x n matrix of the times from row to column, for at most 5,000 states; with
             ``target`` the times from all states; with ``source`` alone the times to all states; with both a number.
+
+        Raises
+        ------
+        ConvergenceError
+            If a time that is finite exceeds the range of float64.
 
         Examples
         --------

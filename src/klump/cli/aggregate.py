@@ -22,7 +22,6 @@ from klump.cli.options import (
     chains_options,
     effort_option,
     gamma_option,
-    lag_option,
     method_option,
     n_states_option,
     output_option,
@@ -118,7 +117,14 @@ def _set_files(paths: dict[str, str | None]) -> Iterator[None]:
 @n_states_option(required=False)
 @beta_option()
 @gamma_option
-@lag_option
+@click.option(
+    "--lag",
+    type=click.IntRange(1, 2**60),
+    default=1,
+    show_default=True,
+    metavar="R",
+    help="Groups of the chain of every R-th state, P^R, instead of one step.",
+)
 @method_option(
     METHODS,
     "Search method: " + "; ".join(f"{name} ({traits.summary})" for name, traits in METHODS.items()) + ".",

@@ -214,19 +214,6 @@ def gamma_option(function: Function) -> Function:
     return option(function)
 
 
-def lag_option(function: Function) -> Function:
-    """Add --lag."""
-    option = click.option(
-        "--lag",
-        type=click.IntRange(1, 2**60),
-        default=1,
-        show_default=True,
-        metavar="R",
-        help="Groups of the chain of every R-th state, P^R, instead of one step.",
-    )
-    return option(function)
-
-
 def _check_gamma(ctx: click.Context, param: click.Parameter, value: float) -> float:
     if math.isnan(value):
         raise click.BadParameter("NaN is not a weight; pass a number, 0 or more")

@@ -14,6 +14,7 @@ from klump.arguments import check_count
 from klump.chain import MarkovChain
 from klump.chain.quantities import read_only
 from klump.dynamics.killed import DENSE_LIMIT
+from klump.dynamics.symmetric_form import underflows
 from klump.errors import InvalidArgumentError
 
 Floats = NDArray[np.float64]
@@ -86,9 +87,9 @@ def compare(
     original, small, late = np.empty(shape), np.empty(shape), np.full(shape, np.nan)
     for position, (step, state_to_group) in enumerate(propagate(chain, weights, times)):
         original[position] = within @ state_to_group
-        small[position] = np.linalg.matrix_power(aggregated, step)
+        small[position] = stochastic_power(aggregated, step)
         if long_time is not None:
-            late[position] = np.linalg.matrix_power(long_time, step)
+            late[position] = stochastic_power(long_time, step)
     arrays = [read_only(array) for array in (np.array(times, dtype=np.int64), original, small, late)]
     return ChapmanKolmogorov(*arrays)
 
@@ -97,7 +98,17 @@ def distributions_within(chain: MarkovChain, weights: sparse.csr_array) -> spars
     """U = diag(1/nu) W^T diag(mu): the stationary distributions within the groups, one per row."""
     mu = chain.stationary_distribution
     nu = mu @ weights
+    check_masses(nu)
     return sparse.csr_array(sparse.diags_array(1.0 / nu) @ weights.T @ sparse.diags_array(mu))
+
+
+def check_masses(nu: Floats) -> None:
+    """Refuse groups whose mass underflows."""
+    if underflows(nu):
+        raise InvalidArgumentError(
+            f"group {int(np.argmin(nu))} has a stationary mass below the range of float64, and no distribution within",
+            remedy="take groups with more mass",
+        )
 
 
 def propagate(
@@ -110,12 +121,38 @@ def propagate(
         ahead = step - now
         if chain.n_states <= DENSE_LIMIT and ahead > chain.n_states:
             dense = matrix.toarray() if chain.is_sparse else matrix
-            found = np.linalg.matrix_power(dense, ahead) @ found
+            found = _with_unit_rows(stochastic_power(dense, ahead) @ found)
         else:
             for _ in range(ahead):
-                found = np.asarray(matrix @ found)
+                found = _with_unit_rows(np.asarray(matrix @ found))
         now = step
         yield step, found
+
+
+def stochastic_power(matrix: Floats, steps: int) -> Floats:
+    """Power of a matrix whose rows sum to 1, by repeated squaring; NaN if it exceeds the range of float64.
+
+    Rows are divided by their sums after each product. Otherwise their rounding errors double with each squaring, and
+    2**60 steps multiply an error of 1e-16 by 1e18.
+
+    >>> stochastic_power(np.array([[0.9, 0.1], [0.3, 0.7]]), 2**60).round(12)
+    array([[0.75, 0.25], [0.75, 0.25]])
+    """
+    with np.errstate(all="ignore"):  # powers of a long-time chain with negative entries may diverge
+        square, found = _with_unit_rows(matrix), None
+        while True:
+            if steps % 2:
+                found = square if found is None else _with_unit_rows(found @ square)
+            steps //= 2
+            if not steps:
+                break
+            square = _with_unit_rows(square @ square)
+    assert found is not None
+    return found if np.isfinite(found).all() else np.full_like(found, np.nan)
+
+
+def _with_unit_rows(matrix: Floats) -> Floats:
+    return np.asarray(matrix / matrix.sum(axis=1, keepdims=True))
 
 
 def check_steps(given: Any, n_states: int, argument: str) -> list[int]:

@@ -13,7 +13,7 @@ from klump import information
 from klump.chain import MarkovChain
 from klump.chain.quantities import read_only
 from klump.dynamics.chapman_kolmogorov import check_steps, distributions_within, propagate
-from klump.dynamics.timescales import dense_timescales, first_timescales
+from klump.dynamics.timescales import all_timescales, first_timescales
 from klump.errors import KlumpError
 
 Floats = NDArray[np.float64]
@@ -84,7 +84,7 @@ def scan(chain: MarkovChain, weights: sparse.csr_array, *, is_partition: bool, l
         # np.maximum keeps NaN, and max does not.
         predictability = float(np.maximum(lumpability, redundancy - kept))
         costs.append((lumpability, predictability, redundancy, kept))
-        scales.append(lag * first_timescales(dense_timescales(matrix), None))
+        scales.append(lag * first_timescales(all_timescales(MarkovChain(matrix, normalize=True)), None))
     columns = [read_only(np.array(column)) for column in zip(*costs, strict=True)]
     lumpability, predictability, redundancy, kept = columns
     return LagScan(

@@ -13,6 +13,7 @@ from scipy import sparse
 from klump.chain import MarkovChain
 from klump.chain.quantities import read_only
 from klump.dynamics import krylov
+from klump.dynamics.chapman_kolmogorov import check_masses
 from klump.dynamics.killed import factorise
 from klump.dynamics.passage import group_inverse_times
 from klump.dynamics.timescales import dense_timescales, first_timescales
@@ -147,13 +148,16 @@ def project(chain: MarkovChain, weights: sparse.csr_array) -> LongTimeChain:
     mu = chain.stationary_distribution
     columns = weights.toarray()
     nu = mu @ columns
+    check_masses(nu)
     within = sparse.csr_array(sparse.diags_array(1.0 / nu) @ weights.T @ sparse.diags_array(mu))
     visits = within @ _collect(chain, columns, weights)
     matrix = np.eye(len(nu)) - _generator(visits, nu)
     matrix[(matrix < 0.0) & (matrix >= -_ROUNDING)] = 0.0
     # The diagonal closes the rows: the other entries are relatively accurate, however small.
     np.fill_diagonal(matrix, 0.0)
-    np.fill_diagonal(matrix, 1.0 - matrix.sum(axis=1))
+    diagonal = 1.0 - matrix.sum(axis=1)
+    diagonal[(diagonal < 0.0) & (diagonal >= -_ROUNDING)] = 0.0
+    np.fill_diagonal(matrix, diagonal)
     return LongTimeChain(read_only(matrix), read_only(nu / nu.sum()))
 
 

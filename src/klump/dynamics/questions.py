@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 from klump.chain import MarkovChain
 from klump.dynamics.absorption import absorption, committor, reverse
 from klump.dynamics.passage import first_passage_matrix, hitting_times
-from klump.dynamics.state_sets import find_set, find_sets
-from klump.errors import InvalidArgumentError, Setting
+from klump.dynamics.state_sets import find_set, find_sets, stationary_within
+from klump.dynamics.symmetric_form import underflows
+from klump.errors import ConvergenceError, InvalidArgumentError, Setting
 from klump.parallel import one_thread
 
 Floats = NDArray[np.float64]
@@ -24,25 +25,17 @@ _MAX_REDUCIBLE = 1000
 
 def first_passage_times(chain: MarkovChain, target: Any, source: Any) -> Any:
     """Mean first-passage times; see :meth:`klump.MarkovChain.first_passage_times`."""
-    weights = None if source is None else _source_weights(chain, source)
+    members = None if source is None else find_set(chain, source, "source")
+    mass = None if members is None else stationary_within(chain, members, "source")
     with one_thread():
         if target is None:
             times = _all_times(chain)
         else:
             times = hitting_times(chain.transition_matrix, find_set(chain, target, "target"))
-    if weights is None:
+    if members is None or mass is None:
         return times
-    members, mass = weights
     mean = mass @ times[members]
     return float(mean) if target is not None else mean
-
-
-def _source_weights(chain: MarkovChain, source: Any) -> tuple[NDArray[np.intp], Floats]:
-    members = find_set(chain, source, "source")
-    if len(members) == 1:
-        return members, np.ones(1)
-    mass = chain.stationary_distribution[members]
-    return members, mass / mass.sum()
 
 
 def _all_times(chain: MarkovChain) -> Floats:
@@ -56,7 +49,13 @@ def _all_times(chain: MarkovChain) -> Floats:
             remedy=("pass ", Setting("target"), " for the times to one state or set"),
         )
     if chain.is_irreducible:
-        return first_passage_matrix(chain.transition_matrix)
+        times = first_passage_matrix(chain.transition_matrix)
+        if not np.isfinite(times).all():
+            raise ConvergenceError(
+                f"first-passage times between {n:,} states exceed the range of float64",
+                remedy=("pass ", Setting("target"), " for the times to one state or set"),
+            )
+        return times
     columns = [hitting_times(chain.transition_matrix, np.array([j])) for j in range(n)]
     return np.column_stack(columns)
 
@@ -74,6 +73,11 @@ def find_committor(chain: MarkovChain, source: Any, target: Any, *, forward: boo
     with one_thread():
         if forward:
             return committor(chain.transition_matrix, begin, end)
+        if underflows(chain.stationary_distribution):
+            raise ConvergenceError(
+                "the backward committor was not computed: stationary masses are below the range of float64",
+                remedy="aggregate the chain first, or ask for the forward committor",
+            )
         reversed_matrix = reverse(chain.transition_matrix, chain.stationary_distribution)
         return committor(reversed_matrix, end, begin)
 

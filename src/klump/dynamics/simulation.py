@@ -12,7 +12,7 @@ from scipy import sparse
 from klump.arguments import check_count, check_seed
 from klump.chain import MarkovChain
 from klump.chain.initial import initial_distribution
-from klump.dynamics.state_sets import find_set
+from klump.dynamics.state_sets import find_set, stationary_within
 from klump.errors import UNSET, InvalidArgumentError
 
 Floats = NDArray[np.float64]
@@ -64,9 +64,9 @@ def start_distribution(chain: MarkovChain, start: Any) -> Floats:
             raise
     members = find_set(chain, start, "start")
     distribution = np.zeros(chain.n_states)
-    mass = chain.stationary_distribution[members] if len(members) > 1 and chain.is_irreducible else 1.0
-    distribution[members] = mass
-    return distribution / distribution.sum()
+    even = np.full(len(members), 1.0 / len(members))
+    distribution[members] = stationary_within(chain, members, "start") if chain.is_irreducible else even
+    return distribution
 
 
 def _is_fraction(value: Any) -> bool:

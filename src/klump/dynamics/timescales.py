@@ -13,6 +13,7 @@ from klump.arguments import check_count
 from klump.chain import MarkovChain
 from klump.chain.connectivity import period
 from klump.dynamics.killed import DENSE_LIMIT, factorise
+from klump.dynamics.symmetric_form import has_symmetric_form, symmetric_form, underflows
 from klump.errors import ConvergenceError, InvalidArgumentError
 from klump.parallel import one_thread
 
@@ -45,7 +46,7 @@ def timescales(chain: MarkovChain, n: int | None) -> Floats:
         n = check_count("n", n, least=0)
     with one_thread():
         if size <= DENSE_LIMIT:
-            return first_timescales(_all_timescales(chain), n)
+            return first_timescales(all_timescales(chain), n)
         wanted = min(_DEFAULT if n is None else n, size - 1)
         if wanted > DENSE_LIMIT // 10:
             raise InvalidArgumentError(
@@ -72,7 +73,7 @@ def estimate_slowest(chain: MarkovChain) -> float | None:
     with one_thread():
         found = _inverse_timescales(chain, 1, _LITTLE_WORK, _FEW_RESTARTS)
         if found is None:
-            symmetric = chain.is_reversible
+            symmetric = _is_symmetrised(chain)
             values = _eigenvalues(
                 _deflate(chain), chain.n_states, 1, symmetric=symmetric, restarts=_FEW_RESTARTS
             )
@@ -99,12 +100,9 @@ def dense_timescales(matrix: Floats, mu: Floats | None = None) -> Floats:
     n = len(matrix)
     if n == 1:
         return np.zeros(0)
-    if mu is None:
-        values = np.linalg.eigvals(matrix)
-    else:
-        root = np.sqrt(mu)
-        similar = matrix * root[:, None] / root
-        values = np.linalg.eigvalsh((similar + similar.T) / 2.0)
+    if mu is not None and not has_symmetric_form(matrix, mu):
+        mu = None
+    values = np.linalg.eigvals(matrix) if mu is None else np.linalg.eigvalsh(symmetric_form(matrix))
     values = np.delete(values, np.argmin(np.abs(values - 1.0)))
     found = from_eigenvalues(values)
     slow = np.abs(1.0 - values) < _SLOW
@@ -153,16 +151,11 @@ def _group_inverse_eigenvalues(matrix: Floats, mu: Floats | None) -> NDArray[Any
     inverse = factors.solve(np.eye(len(mass)))
     inverse -= (inverse.sum(axis=1))[:, None] * mass
     inverse -= mass @ inverse
-    if mu is None:
-        values = np.linalg.eigvals(inverse)
-    else:
-        root = np.sqrt(mu)
-        similar = inverse * root[:, None] / root
-        values = np.linalg.eigvalsh((similar + similar.T) / 2.0)
+    values = np.linalg.eigvals(inverse) if mu is None else np.linalg.eigvalsh(symmetric_form(inverse))
     return np.asarray(values[np.argsort(-np.abs(values))])
 
 
-def _all_timescales(chain: MarkovChain) -> Floats:
+def all_timescales(chain: MarkovChain) -> Floats:
     """All timescales of a small chain: those of its communicating classes."""
     matrix = chain.transition_matrix
     if chain.is_irreducible:
@@ -194,7 +187,7 @@ def _sparse_reducible(chain: MarkovChain, n: int) -> Floats:
 
 def _sparse_timescales(chain: MarkovChain, n: int) -> Floats:
     """Timescales of the largest |lambda| by ARPACK; of the lambda nearest to 1 by inverse iteration if that fails."""
-    values = _eigenvalues(_deflate(chain), chain.n_states, n, symmetric=chain.is_reversible)
+    values = _eigenvalues(_deflate(chain), chain.n_states, n, symmetric=_is_symmetrised(chain))
     if values is not None:
         return _mark_periodic(chain.transition_matrix, values)
     found = _inverse_timescales(chain, n, _MAX_WORK)
@@ -211,6 +204,8 @@ def _inverse_timescales(
 ) -> Floats | None:
     """Timescales of the lambda nearest to 1 by ARPACK on the group inverse of I - P; None if that takes too long."""
     mu = chain.stationary_distribution
+    if chain.is_reversible and underflows(mu):
+        return None
     root = np.sqrt(mu) if chain.is_reversible else np.ones(len(mu))
     leak = np.zeros(len(mu))
     leak[np.argmax(mu)] = 1.0
@@ -232,10 +227,17 @@ def _inverse_timescales(
 def _deflate(chain: MarkovChain) -> Callable[[Floats], Floats]:
     """Product with P without its stationary eigenvalue; symmetric for a reversible chain."""
     mu, matrix = chain.stationary_distribution, chain.transition_matrix
-    if not chain.is_reversible:
+    if not _is_symmetrised(chain):
         return lambda x: np.asarray(matrix @ np.ravel(x) - mu @ np.ravel(x))
     root = np.sqrt(mu)
+    if underflows(mu):
+        similar = symmetric_form(matrix)
+        return lambda x: np.asarray(similar @ np.ravel(x) - root * (root @ np.ravel(x)))
     return lambda x: np.asarray(root * (matrix @ (np.ravel(x) / root)) - root * (root @ np.ravel(x)))
+
+
+def _is_symmetrised(chain: MarkovChain) -> bool:
+    return chain.is_reversible and has_symmetric_form(chain.transition_matrix, chain.stationary_distribution)
 
 
 def _eigenvalues(
