@@ -32,6 +32,7 @@ ROOMS = [
     "comparison",
     "views",
     "plots",
+    "report",
     "experiments",
     "warm_up",
     "cli",
@@ -42,10 +43,12 @@ ALLOWED_BACK = {
     ("sources", "chain"),
     ("chain", "dynamics"),
     ("aggregation", "plots"),
+    ("aggregation", "report"),
     ("clustering", "plots"),
     ("comparison", "plots"),
 }
 HEAVY = {
+    "bokeh",
     "dask",
     "distributed",
     "duckdb",
