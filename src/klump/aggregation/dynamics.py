@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -52,7 +53,7 @@ class AggregationDynamics:
         original, aggregated = self.original._slowest_timescale, self.chain._slowest_timescale
         return None if original is None or aggregated is None else (original, aggregated)
 
-    def chapman_kolmogorov(self, steps: Any) -> ChapmanKolmogorov:
+    def chapman_kolmogorov(self, steps: Any, *, long_time: bool = True) -> ChapmanKolmogorov:
         """Chapman-Kolmogorov test: U P^t W of the original chain beside Q^t and beside the long-time chain's power.
 
         All of them are exact; P^t is not formed. For a lumpable partition the first two are equal.
@@ -61,6 +62,8 @@ class AggregationDynamics:
         ----------
         steps
             The largest t, for 1, 2, ..., t, or a list of numbers of steps.
+        long_time
+            Whether to include the long-time chain, which takes seconds for tens of thousands of states.
 
         Examples
         --------
@@ -73,13 +76,10 @@ class AggregationDynamics:
 
         matrix: Any = self.chain.transition_matrix
         matrix = matrix.toarray() if self.chain.is_sparse else matrix
-        try:
-            late = self.long_time_chain.transition_matrix
-        except (
-            InvalidArgumentError,
-            ConvergenceError,
-        ):  # linearly dependent groups of a soft map, or no convergence
-            late = None
+        late = None
+        # There is none if the groups of a soft map are linearly dependent, or the solver does not converge.
+        with suppress(InvalidArgumentError, ConvergenceError):
+            late = self.long_time_chain.transition_matrix if long_time else None
         return compare(self.original, self.map.weights, matrix, late, steps)
 
     def first_passage_times(self) -> NDArray[np.float64]:

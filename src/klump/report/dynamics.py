@@ -74,8 +74,8 @@ def dynamics_of(
         "The timescales of the aggregated chain",
     )
     reasons.append(reason)
-    late = None
-    if answer.original.n_transitions * n_partitions > _MAX_LONG_TIME:
+    late, affordable = None, answer.original.n_transitions * n_partitions <= _MAX_LONG_TIME
+    if not affordable:
         reasons.append(
             "The long-time chain takes too long for a report of this size: long_time_chain has it."
         )
@@ -87,7 +87,9 @@ def dynamics_of(
     test = None
     if answer.original.n_transitions <= _MAX_TESTED:
         times = _times(answer.original, original)
-        test, reason = _attempt(lambda: answer.chapman_kolmogorov(times), "The Chapman-Kolmogorov test")
+        test, reason = _attempt(
+            lambda: answer.chapman_kolmogorov(times, long_time=affordable), "The Chapman-Kolmogorov test"
+        )
         reasons.append(reason)
     return Dynamics(original, aggregated, late, test, tuple(reason for reason in reasons if reason))
 
