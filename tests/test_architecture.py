@@ -31,19 +31,26 @@ ROOMS = [
     "estimator",
     "comparison",
     "views",
+    "notebooks",
     "plots",
     "experiments",
     "warm_up",
     "cli",
 ]
 # Lazily, inside functions: what builds finished chains for the user stands in sources, but calls the chain; and
-# results can plot themselves; and dynamics, which compute with finished chains, are methods of a chain.
+# results can plot themselves and show themselves in notebooks; and dynamics, which compute with finished chains, are
+# methods of a chain.
 ALLOWED_BACK = {
     ("sources", "chain"),
     ("chain", "dynamics"),
     ("aggregation", "plots"),
     ("clustering", "plots"),
     ("comparison", "plots"),
+    ("chain", "notebooks"),
+    ("aggregation", "notebooks"),
+    ("resampling", "notebooks"),
+    ("selection", "notebooks"),
+    ("comparison", "notebooks"),
 }
 HEAVY = {
     "dask",

@@ -190,6 +190,12 @@ class AggregationGrid:
             f"AggregationGrid({self.original.n_states:,} states, n_states={groups}, betas={betas}{stopped})"
         )
 
+    def _repr_html_(self) -> str:
+        """HTML for notebooks."""
+        from klump import notebooks
+
+        return notebooks.grid_html(self)
+
     def __str__(self) -> str:
         return "\n".join(grid_lines(self))
 

@@ -212,7 +212,7 @@ def grid_title(grid: AggregationGrid) -> str:
 
 def grid_table(grid: AggregationGrid) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     """Columns and rows of a grid, a row per cell that was run."""
-    rows = [
+    rows: list[tuple[str, ...]] = [
         (
             str(agg.n_states),
             f"{agg.beta:g}",

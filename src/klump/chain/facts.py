@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,6 +14,9 @@ if TYPE_CHECKING:
     from klump.chain.markov_chain import MarkovChain
 
 Rows = list[tuple[str, str]]
+
+# Attributes of a chain that need its stationary distribution, in the order of their rows.
+RATES = ("is_reversible", "entropy_rate", "redundancy_rate")
 
 
 def size_rows(chain: MarkovChain) -> Rows:
@@ -42,15 +46,18 @@ def format_classes(classes: Classes) -> str:
     return f"{format_count(closed, 'closed class', 'es')}, {format_count(transient, 'transient state')}"
 
 
-def rate_rows(chain: MarkovChain) -> Rows:
-    """Reversibility, entropy rate and redundancy rate of an irreducible chain.
+def rate_rows(chain: MarkovChain, wanted: Collection[str] = RATES) -> Rows:
+    """Reversibility, entropy rate and redundancy rate of an irreducible chain, or those wanted of them.
 
     >>> from klump import MarkovChain
     >>> rate_rows(MarkovChain([[0.9, 0.1], [0.3, 0.7]]))[0]
     ('reversible', 'yes')
     """
-    return [
-        ("reversible", "yes" if chain.is_reversible else "no"),
-        ("entropy rate", f"{format_number(chain.entropy_rate)} bits per step, H(X2|X1)"),
-        ("redundancy", f"{format_number(chain.redundancy_rate)} bits per step, I(X1;X2)"),
-    ]
+    rows = []
+    if "is_reversible" in wanted:
+        rows.append(("reversible", "yes" if chain.is_reversible else "no"))
+    if "entropy_rate" in wanted:
+        rows.append(("entropy rate", f"{format_number(chain.entropy_rate)} bits per step, H(X2|X1)"))
+    if "redundancy_rate" in wanted:
+        rows.append(("redundancy", f"{format_number(chain.redundancy_rate)} bits per step, I(X1;X2)"))
+    return rows

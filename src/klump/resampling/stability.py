@@ -141,6 +141,12 @@ class Bootstrap:
             f"mean agreement {self.agreement.mean():.3f}" + ", interrupted" * self.interrupted + ")"
         )
 
+    def _repr_html_(self) -> str:
+        """HTML for notebooks."""
+        from klump import notebooks
+
+        return notebooks.bootstrap_html(self)
+
     def __str__(self) -> str:
         estimate = self.estimate
         title = (
