@@ -11,7 +11,7 @@ from klump.aggregation.layout import answer_title, group_rows
 from klump.aggregation.notes import format_interruption, notes_on
 from klump.chain.wording import format_count, format_number, format_percent, list_states
 from klump.notebooks.budget import (
-    is_small,
+    is_small_answer,
     knows_labels,
     knows_masses,
     knows_timescales,
@@ -106,7 +106,7 @@ def _more(answer: Aggregation, n_columns: int) -> Sequence[Sequence[str]]:
 def _costs(answer: Aggregation) -> str:
     """Table of costs, the kept share and epsilon, as far as they are known or cheap."""
     chain = answer.original
-    cheap = is_small(chain) and knows_labels(answer) and knows_masses(chain)
+    cheap = is_small_answer(answer) and knows_masses(chain)
     if not cheap and "costs" not in answer.__dict__:
         return ""
     costs = answer.costs

@@ -33,6 +33,12 @@ def is_small(chain: MarkovChain, times: int = 1) -> bool:
     return count_entries(chain) * times <= MAX_ENTRIES
 
 
+def is_small_answer(answer: Aggregation, times: int = 1) -> bool:
+    """Whether transitions between groups may be summed that many times: a state of a soft map has several groups."""
+    memberships = -(-answer.map.weights.nnz // answer.original.n_states)
+    return is_small(answer.original, times * memberships) and knows_labels(answer)
+
+
 def knows_classes(chain: MarkovChain) -> bool:
     """Whether the communicating classes are known, or cheap."""
     return "classes" in chain.__dict__ or is_small(chain)
@@ -62,7 +68,7 @@ def why_no_masses(chain: MarkovChain) -> str:
 def knows_weights(answer: Aggregation) -> bool:
     """Whether :attr:`Aggregation.state_weights` is known or cheap, and the transitions may be read."""
     chain = answer.original
-    if not is_small(chain) or not knows_labels(answer):
+    if not is_small_answer(answer):
         return False
     if "state_weights" in answer.__dict__:
         return True
@@ -88,6 +94,5 @@ def knows_timescales(answer: Aggregation) -> bool:
 
 def can_compare(answers: list[Aggregation]) -> bool:
     """Whether costs and epsilons of several answers of one chain are cheap."""
-    if not answers or not is_small(answers[0].original, len(answers)):
-        return False
-    return all(knows_labels(answer) for answer in answers) and knows_masses(answers[0].original)
+    small = all(is_small_answer(answer, len(answers)) for answer in answers)
+    return bool(answers) and small and knows_masses(answers[0].original)
