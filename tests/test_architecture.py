@@ -33,6 +33,7 @@ ROOMS = [
     "views",
     "notebooks",
     "plots",
+    "report",
     "experiments",
     "warm_up",
     "cli",
@@ -44,6 +45,7 @@ ALLOWED_BACK = {
     ("sources", "chain"),
     ("chain", "dynamics"),
     ("aggregation", "plots"),
+    ("aggregation", "report"),
     ("clustering", "plots"),
     ("comparison", "plots"),
     ("chain", "notebooks"),
@@ -53,6 +55,7 @@ ALLOWED_BACK = {
     ("comparison", "notebooks"),
 }
 HEAVY = {
+    "bokeh",
     "dask",
     "distributed",
     "duckdb",
