@@ -77,9 +77,7 @@ def group_rows(
     """
     shown = agg.n_states if limit is None else min(agg.n_states, limit)
     names = [""] * shown if agg.group_names is None else agg.names
-    masses = (
-        map(format_number, agg.masses[:shown].tolist()) if agg.original.is_irreducible else [""] * shown
-    )
+    masses = map(format_number, agg.masses[:shown].tolist()) if agg.original.is_irreducible else [""] * shown
     return list(zip(range(shown), names[:shown], masses, agg.groups[:shown], strict=True))
 
 
@@ -181,7 +179,9 @@ def path_title(path: AggregationPath) -> str:
     first, sizes = path[0], {agg.n_states for agg in path}
     groups = f"{min(sizes)} to " * (len(sizes) > 1) + format_count(max(sizes), "group")
     gamma = f", gamma = {first.gamma:g}" if first.gamma > 0 else ""
-    return f"{format_count(first.original.n_states, 'state')} in {groups}, {first.method}{gamma}; costs in bits"
+    return (
+        f"{format_count(first.original.n_states, 'state')} in {groups}, {first.method}{gamma}; costs in bits"
+    )
 
 
 def cut_rows(rows: Sequence[Sequence[str]], most: int) -> list[Sequence[str]]:
