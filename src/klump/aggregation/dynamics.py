@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from klump.aggregation.mapping import Mapping
 from klump.chain import MarkovChain
-from klump.errors import ConvergenceError, InvalidArgumentError, KlumpError
+from klump.errors import ConvergenceError, InvalidArgumentError
 
 if TYPE_CHECKING:
     from klump.dynamics import ChapmanKolmogorov, LagScan, LongTimeChain
@@ -47,16 +47,9 @@ class AggregationDynamics:
     @cached_property
     def _slowest_timescales(self) -> tuple[float, float] | None:
         """Slowest timescales of the original and the aggregated chain in steps; None if they take too much time."""
-        from klump.dynamics.timescales import estimate_slowest
-
         if not self.original.is_irreducible or not 1 < self.chain.n_states < self.original.n_states:
             return None
-        # They serve a note, and nobody asked for them: what cannot be computed is left out.
-        try:
-            with np.errstate(all="ignore"):
-                original, aggregated = estimate_slowest(self.original), estimate_slowest(self.chain)
-        except (KlumpError, np.linalg.LinAlgError):
-            return None
+        original, aggregated = self.original._slowest_timescale, self.chain._slowest_timescale
         return None if original is None or aggregated is None else (original, aggregated)
 
     def chapman_kolmogorov(self, steps: Any) -> ChapmanKolmogorov:
