@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from typing import TYPE_CHECKING
 
-from klump.aggregation.notes import format_interruption
+from klump.aggregation.notes import format_interruption, notes_on
 from klump.chain.wording import format_count, format_number, format_percent, format_seconds
 
 if TYPE_CHECKING:
@@ -107,8 +107,11 @@ def footnotes(compared: Comparison, width: int = WIDTH) -> list[str]:
     return [line for part in wrapped for line in part]
 
 
-def remarks(compared: Comparison) -> list[str]:
-    """Return the text of the marks, the notes on the best row, and packages used, not installed or not run."""
+def remarks(compared: Comparison, *, timescales: bool = True) -> list[str]:
+    """Return the text of the marks, the notes on the best row, and packages used, not installed or not run.
+
+    Without ``timescales`` the note that takes most time is left out.
+    """
     marks = {mark for row in compared for mark in _mark(row)}
     interruption = format_interruption(compared)
     texts = [
@@ -120,7 +123,8 @@ def remarks(compared: Comparison) -> list[str]:
     if best is not None:
         # The heading states what was applied to the chain, the mark ! that the method was interrupted.
         stated = ("applied", "interrupted")
-        texts += [f"{best.method}: {note}" for note in best.notes if note.kind not in stated]
+        notes = notes_on(best, timescales=timescales)
+        texts += [f"{best.method}: {note}" for note in notes if note.kind not in stated]
     packages = dict.fromkeys((row.package, row.version) for row in compared if row.kind == "outside")
     if packages:
         texts.append(f"outside: {', '.join(f'{name} {version}' for name, version in packages)}")

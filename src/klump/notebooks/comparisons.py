@@ -9,7 +9,7 @@ import numpy as np
 from klump.aggregation.notes import format_interruption
 from klump.chain.wording import format_count, format_seconds
 from klump.comparison.table import marked_name, number_columns, remarks, sections, title
-from klump.notebooks.budget import can_compare, knows_weights, why_no_masses
+from klump.notebooks.budget import can_compare, knows_timescales, knows_weights, why_no_masses
 from klump.notebooks.curves import bar
 from klump.notebooks.graphs import graph_picture
 from klump.notebooks.markup import cell, element, never_raises, table, text
@@ -42,7 +42,10 @@ def comparison_html(compared: Comparison) -> str:
     answers = [row.aggregation for row in found if row.aggregation is not None]
     cheap = can_compare(answers)
     notes = list(compared.original.applied)
-    notes += remarks(compared) if cheap else [f"{why_no_masses(compared.original)}: costs"]
+    timescales = all(knows_timescales(answer) for answer in answers)
+    notes += (
+        remarks(compared, timescales=timescales) if cheap else [f"{why_no_masses(compared.original)}: costs"]
+    )
     parts = [_methods(compared, found, cheap=cheap) if found else "", _failures(compared)]
     return cell(title(compared), parts, notes)
 
