@@ -230,8 +230,9 @@ def small_files(tmp_path_factory):
     for file in ("letters.csv", "src/klump/data/letter_bigrams.csv"):
         (folder / file).parent.mkdir(parents=True, exist_ok=True)
         (folder / file).write_text("from,to,count\n" + rows)
-    with chdir(folder):  # writes voters.tra and uneven.tra
+    with chdir(folder):  # writes voters.tra, uneven.tra, disks.tra and worn.tra
         exec(blocks("verification.md", "python")[0][1], {})
+        exec(blocks("communities/verification.md", "python")[0][1], {})
     return folder
 
 
