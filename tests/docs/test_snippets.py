@@ -82,12 +82,22 @@ PROGRAMS = {"many_machines.md"}
 SECTIONS = {"bring_your_data.md"}
 # Pages that show what they print, beside the line or in a block ```text below.
 PRINTED = {
+    "adding_a_method.md",
+    "communities/behaviour.md",
+    "communities/data_science.md",
+    "communities/molecular_dynamics.md",
+    "communities/networks.md",
+    "communities/single_cell.md",
+    "communities/verification.md",
     "continuous_time.md",
     "dynamics.md",
     "guarantees.md",
     "many_machines.md",
+    "other_tools.md",
+    "roles_and_communities.md",
     "tutorial.md",
     "verification.md",
+    "what_is_markov_aggregation.md",
 }
 
 # Commands that are parsed but not run, and why.
