@@ -38,9 +38,12 @@ from klump.sources.random_chains import block_chain
 chain, labels = block_chain((3, 3, 4, 4), alpha=0.7, eps=0.2, random_state=0)
 """
 GIVEN = {
-    "README.md": """
+    "quick_reference.md": """
 import numpy as np
 labels = np.arange(76) % 4
+""",
+    "README.md": """
+import numpy as np
 X = np.random.default_rng(0).normal(size=(90, 2)) + 6 * np.repeat(np.arange(3), 30)[:, None]
 """,
     "methods.md": _SMALL_CHAIN + "answer = klump.aggregate(chain, 4)\nt = 10\n",
@@ -63,6 +66,10 @@ walks = list(walk.reshape(40, 500))
 SMALLER = {
     # Each of these searches takes seconds on the 76 letters; tests/search/ has what they find.
     "README.md": {
+        "klump.select(chain)": "klump.select(answer.chain, [2], [0.5])",
+        "klump.grid(chain, range(2, 8), [0.2, 0.5, 0.8, 1])": "klump.grid(answer.chain, [2], [0.5])",
+    },
+    "quick_reference.md": {
         "klump.compare(chain, n_states=4, beta=0.5)": "klump.compare(answer.chain, n_states=2, beta=0.5)",
         "klump.select(chain)": "klump.select(answer.chain, [2], [0.5])",
     },
