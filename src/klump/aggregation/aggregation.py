@@ -409,7 +409,7 @@ class Aggregation(AggregationDynamics, Verification, Exports):
         return AggregationTree(self.original, self.beta, self.record, self.gamma)
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Save to a file that :func:`klump.load` reads; see :mod:`klump.aggregation.storage`."""
+        """Save to a file that :func:`klump.load` reads."""
         from klump.aggregation.storage import save
 
         save(self, path)

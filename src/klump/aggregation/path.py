@@ -41,6 +41,7 @@ class AggregationPath(Sequence[Aggregation]):
     """
 
     aggregations: tuple[Aggregation, ...]
+    """One answer for each beta, in the order of the path."""
 
     @property
     def betas(self) -> NDArray[np.float64]:

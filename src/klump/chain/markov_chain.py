@@ -37,7 +37,7 @@ class MarkovChain(ChainDynamics):
     P
         Transition matrix: an array, any SciPy sparse matrix (which stays sparse), a DataFrame whose
         columns name the states, or an object of another package that holds a chain (see
-        :mod:`klump.sources.adapters`): a graph, a Markov state model, a kernel, a verification model.
+        ``klump.sources.adapters``): a graph, a Markov state model, a kernel, a verification model.
     states
         Names of the states, any hashable values; ``0 .. n-1`` if left out.
     stationary_distribution

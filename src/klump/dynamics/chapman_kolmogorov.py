@@ -52,7 +52,7 @@ class ChapmanKolmogorov:
 
     @property
     def largest_difference(self) -> float:
-        """Largest entry of |original - aggregated| over all t."""
+        """Largest entry of ``|original - aggregated|`` over all t."""
         return float(np.abs(self.aggregated - self.original).max())
 
     def table(self) -> list[tuple[int, float, float, float]]:

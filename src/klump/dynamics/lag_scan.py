@@ -34,7 +34,7 @@ class LagScan:
     group_information: Floats
     """I(Y_1;Y_{1+r})."""
     timescales: Floats
-    """Per lag the timescales -r / ln|lambda| of U P^r W, slowest first."""
+    """Per lag the timescales ``-r / ln|lambda|`` of U P^r W, slowest first."""
 
     @property
     def kept(self) -> Floats:

@@ -100,7 +100,7 @@ class LongTimeChain:
         return MarkovChain(self.transition_matrix)
 
     def timescales(self, n: int | None = None) -> Floats:
-        """Implied timescales -1 / ln|lambda|, slowest first, as :meth:`klump.MarkovChain.timescales`."""
+        """Implied timescales ``-1 / ln|lambda|``, slowest first, as :meth:`klump.MarkovChain.timescales`."""
         return first_timescales(dense_timescales(self.transition_matrix), n)
 
     def first_passage_times(self, target: Any = None, source: Any = None) -> Any:

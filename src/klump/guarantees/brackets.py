@@ -42,7 +42,9 @@ class Bracket:
     """
 
     lower: float
+    """Lower bound."""
     upper: float
+    """Upper bound."""
 
     @property
     def gap(self) -> float:

@@ -82,6 +82,7 @@ class SelectionTable:
     """
 
     rows: tuple[SelectionRow, ...]
+    """All rows."""
 
     def __iter__(self) -> Iterator[SelectionRow]:
         return iter(self.rows)
