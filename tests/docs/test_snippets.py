@@ -26,7 +26,9 @@ from klump.cli import main
 from klump.sources.random_chains import block_chain
 
 ROOT = Path(__file__).parents[2]
-PAGES = {page.name: page for page in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]}
+PAGES = {"README.md": ROOT / "README.md"} | {
+    page.relative_to(ROOT / "docs").as_posix(): page for page in sorted((ROOT / "docs").rglob("*.md"))
+}
 
 _SMALL_CHAIN = """
 import klump
