@@ -62,7 +62,7 @@ sphinx_gallery_conf = {
     "download_all_examples": False,
     "show_memory": False,
     "show_signature": False,
-    "min_reported_time": 1_000,
+    "write_computation_times": False,
     "image_scrapers": ("klump_gallery.scrape",),
     "matplotlib_animations": False,
     "remove_config_comments": True,

@@ -26,8 +26,12 @@ from klump.cli import main
 from klump.sources.random_chains import block_chain
 
 ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+# `make docs` writes the folders _build and generated.
 PAGES = {"README.md": ROOT / "README.md"} | {
-    page.relative_to(ROOT / "docs").as_posix(): page for page in sorted((ROOT / "docs").rglob("*.md"))
+    page.relative_to(DOCS).as_posix(): page
+    for page in sorted(DOCS.rglob("*.md"))
+    if {"_build", "generated"}.isdisjoint(page.relative_to(DOCS).parts)
 }
 
 _SMALL_CHAIN = """

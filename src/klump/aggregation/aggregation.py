@@ -106,7 +106,16 @@ class Aggregation(AggregationDynamics, Verification, Exports):
     def from_labels(
         cls, chain: ChainLike, labels_or_mapping: Any, beta: float = 0.5, gamma: float = 0.0
     ) -> Aggregation:
-        """Aggregation by a given map: labels, or an n x k stochastic matrix. Labels that are texts name the groups."""
+        """Aggregation by a given map: labels, or an n x k stochastic matrix. Labels that are texts name the groups.
+
+        Examples
+        --------
+        >>> import klump
+        >>> P = [[0.9, 0.1, 0.0], [0.5, 0.0, 0.5], [0.0, 0.1, 0.9]]
+        >>> answer = klump.Aggregation.from_labels(P, ["left", "left", "right"])
+        >>> answer.names, answer.groups
+        (('left', 'right'), [(0, 1), (2,)])
+        """
         chain = as_chain(chain)
         mapping = as_mapping(labels_or_mapping, chain.n_states)
         names = names_of_labels(labels_or_mapping, mapping.n_groups)
