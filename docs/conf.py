@@ -9,12 +9,15 @@ HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE.parent / "src"), str(HERE / "_extensions")]
 
 from docutils import nodes  # noqa: E402
+from sphinx.util.logging import getLogger  # noqa: E402
 
 import klump  # noqa: E402
 import klump.sources.datasets  # noqa: E402
 
 # A public name that is no module of its own, but is documented as one.
 sys.modules["klump.datasets"] = klump.datasets
+
+logger = getLogger(__name__)
 
 project = "klump"
 author = "The klump developers"
@@ -96,7 +99,7 @@ html_theme_options = {
     "footer_end": [],
     "secondary_sidebar_items": {"**": ["page-toc"], "index": [], "glossary": [], "notation": []},
     "pygments_light_style": "a11y-high-contrast-light",
-    "pygments_dark_style": "a11y-high-contrast-dark",
+    "pygments_dark_style": "github-dark",
 }
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
@@ -167,10 +170,24 @@ def skip_foreign_members(app, kind, name, member, skip, options):
     return True if foreign or name == "args" else None
 
 
+def refuse_remote_files(app, error):
+    """Fail if a page would load a script, a style sheet, a font or a picture from the network."""
+    if error is not None or app.builder.name != "html":
+        return
+    for page in sorted(Path(app.outdir).rglob("*.html")):
+        for tag in re.findall(r"<(?:script|link|img|iframe)\b[^>]*>", page.read_text(encoding="utf-8")):
+            if re.search(r"""(?:src|href)=["']?(?:https?:)?//""", tag) and 'rel="canonical"' not in tag:
+                logger.warning("%s loads a file from the network: %s", page.name, tag)
+    for sheet in sorted(Path(app.outdir).rglob("*.css")):
+        if re.search(r"""(?:url\(|@import )["']?(?:https?:)?//""", sheet.read_text(encoding="utf-8")):
+            logger.warning("%s loads a file from the network", sheet.name)
+
+
 def setup(app):
     """Connect the functions above."""
     app.connect("autodoc-skip-member", skip_foreign_members)
     app.connect("builder-inited", copy_pages)
+    app.connect("build-finished", refuse_remote_files)
     app.connect("doctree-read", mark_wide_tables)
     app.connect("source-read", redirect_links)
     app.connect("source-read", name_links)

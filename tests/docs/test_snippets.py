@@ -89,6 +89,7 @@ PRINTED = {
     "continuous_time.md",
     "dynamics.md",
     "guarantees.md",
+    "index.md",
     "many_machines.md",
     "tutorial.md",
     "verification.md",
@@ -133,6 +134,15 @@ def test_the_lists_name_existing_pages():
         assert all(old in PAGES[name].read_text(encoding="utf-8") for old in replaced)
     commands = [command for name in pages_with("sh") for command in klump_commands(name)]
     assert all(any(command.startswith(listed) for command in commands) for listed in NOT_RUN)
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_blocks_have_a_language_that_is_checked(name):
+    """Python and commands run; text is what they print, or a format; nothing else could be an example."""
+    fences = re.findall(r"^ *```.*", PAGES[name].read_text(encoding="utf-8"), re.MULTILINE)
+    known = {"```", "```python", "```sh", "```text", "```console", "```dockerfile", "```{eval-rst}"}
+    assert set(fences) <= known, f"{name}: indented, or another language"
+    assert len(fences) % 2 == 0
 
 
 @compiled
