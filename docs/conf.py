@@ -33,7 +33,7 @@ extensions = [
     "sphinx_copybutton",
     "sphinx_gallery.gen_gallery",
 ]
-exclude_patterns = ["_build", "_extensions", "gallery", "skeletons"]
+exclude_patterns = ["_build", "_extensions", "figures/*.py", "gallery", "skeletons"]
 templates_path = ["_templates"]
 nitpicky = True
 smartquotes = False

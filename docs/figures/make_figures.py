@@ -236,22 +236,24 @@ def partitions(n: int, k: int) -> list[list[int]]:
 
 
 def roles_figure() -> Figure:
-    """Communities and roles look different in a matrix, and are the same to klump."""
-    figure, axes = plt.subplots(1, 3, figsize=(9.6, 3.5), layout="constrained")
-    titles = ("communities", "roles in a cycle", "two sides")
-    shapes = (np.eye(3), np.roll(np.eye(3), 1, axis=1), None)
-    for ax, title, shape in zip(axes, titles, shapes, strict=True):
-        rng = np.random.default_rng(0)
-        groups = np.repeat([0, 1, 2], 12) if shape is not None else np.repeat([0, 1], 18)
-        shape = np.array([[0, 1], [1, 0]]) if shape is None else shape
-        likely = np.where(shape[np.ix_(groups, groups)] > 0, 0.5, 0.04)
-        links = rng.random(likely.shape) < likely
+    """Links of the four planted chains of the page on roles."""
+    shapes = {
+        "communities": np.eye(3),
+        "roles: a cycle": np.roll(np.eye(3), 1, axis=1),
+        "roles: two sides": 1 - np.eye(2),
+        "roles: core and rim": np.array([[1, 1], [1, 0]]),
+    }
+    figure, axes = plt.subplots(1, 4, figsize=(10.2, 2.9), layout="constrained")
+    for ax, (title, shape) in zip(axes, shapes.items(), strict=True):
+        groups = np.repeat(np.arange(len(shape)), 20)
+        likely = np.where(shape[np.ix_(groups, groups)] == 1, 0.5, 0.04)
+        links = np.random.default_rng(0).random(likely.shape) < likely
         ax.imshow(links, cmap="Greys", vmin=0, vmax=1.3, interpolation="nearest")
         for border in np.flatnonzero(np.diff(groups)) + 1:
             ax.axhline(border - 0.5, color="#d32f2f", linewidth=1.3)
             ax.axvline(border - 0.5, color="#d32f2f", linewidth=1.3)
         ax.set(xticks=[], yticks=[], xlabel="to", ylabel="from")
-        ax.set_title(title, fontsize=11)
+        ax.set_title(title, fontsize=10)
     return figure
 
 

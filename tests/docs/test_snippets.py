@@ -86,13 +86,23 @@ PROGRAMS = {"many_machines.md"}
 SECTIONS = {"bring_your_data.md"}
 # Pages that show what they print, beside the line or in a block ```text below.
 PRINTED = {
+    "adding_a_method.md",
+    "communities/behaviour.md",
+    "communities/data_science.md",
+    "communities/molecular_dynamics.md",
+    "communities/networks.md",
+    "communities/single_cell.md",
+    "communities/verification.md",
     "continuous_time.md",
     "dynamics.md",
     "guarantees.md",
     "index.md",
     "many_machines.md",
+    "other_tools.md",
+    "roles_and_communities.md",
     "tutorial.md",
     "verification.md",
+    "what_is_markov_aggregation.md",
 }
 
 # Commands that are parsed but not run, and why.
@@ -244,8 +254,9 @@ def small_files(tmp_path_factory):
     for file in ("letters.csv", "src/klump/data/letter_bigrams.csv"):
         (folder / file).parent.mkdir(parents=True, exist_ok=True)
         (folder / file).write_text("from,to,count\n" + rows)
-    with chdir(folder):  # writes voters.tra and uneven.tra
+    with chdir(folder):  # writes voters.tra, uneven.tra, disks.tra and worn.tra
         exec(blocks("verification.md", "python")[0][1], {})
+        exec(blocks("communities/verification.md", "python")[0][1], {})
     return folder
 
 
