@@ -30,7 +30,9 @@ ROOMS = [
     "clustering",
     "estimator",
     "comparison",
+    "views",
     "plots",
+    "report",
     "experiments",
     "warm_up",
     "cli",
@@ -41,10 +43,12 @@ ALLOWED_BACK = {
     ("sources", "chain"),
     ("chain", "dynamics"),
     ("aggregation", "plots"),
+    ("aggregation", "report"),
     ("clustering", "plots"),
     ("comparison", "plots"),
 }
 HEAVY = {
+    "bokeh",
     "dask",
     "distributed",
     "duckdb",
