@@ -79,6 +79,7 @@ sphinx_gallery_conf = {
 html_theme = "pydata_sphinx_theme"
 html_title = "klump"
 html_static_path = ["_static"]
+html_extra_path = ["generated/report"]
 html_css_files = ["klump.css"]
 html_show_sourcelink = False
 html_copy_source = False
@@ -128,6 +129,16 @@ def copy_pages(app):
         copy = HERE / target
         if not copy.exists() or copy.read_text(encoding="utf-8") != text:
             copy.write_text(text, encoding="utf-8")
+
+
+def write_example_report(app):
+    """Write the report that the gallery links to, unless it is there already."""
+    report = HERE / "generated" / "report" / "letters_report.html"
+    if not report.exists():
+        report.parent.mkdir(parents=True, exist_ok=True)
+        letters = klump.datasets.letter_bigrams()
+        found = klump.grid(letters, range(2, 8), [0.2, 0.5, 0.8, 1.0], effort="quick")
+        found.report(report, title="Letters of a novel")
 
 
 def redirect_links(app, docname, source):
@@ -187,6 +198,7 @@ def setup(app):
     """Connect the functions above."""
     app.connect("autodoc-skip-member", skip_foreign_members)
     app.connect("builder-inited", copy_pages)
+    app.connect("builder-inited", write_example_report)
     app.connect("build-finished", refuse_remote_files)
     app.connect("doctree-read", mark_wide_tables)
     app.connect("source-read", redirect_links)

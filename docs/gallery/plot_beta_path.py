@@ -3,16 +3,19 @@ From predictable to lumpable groups
 ===================================
 
 ``klump.beta_path`` begins at beta = 1, where groups should tell as much as possible about the next state, and goes down
-to beta = 0, where they should be Markov. The table has the costs at each beta, and how many states change their group.
+to beta = 0, where they should be Markov. The costs at each beta:
 """
 
 import klump
 
 chain = klump.datasets.letter_bigrams()
-path = klump.beta_path(chain, 4, step=0.25, n_init=5)
-print(path)
+path = klump.beta_path(chain, 4, step=0.1, n_init=5)
+axes = path.plot()
 
 # %%
-# Each step is a complete answer. At beta = 0.75 the groups of letters are
-for name, members in zip(path.at(0.75).names, path.at(0.75).groups, strict=True):
-    print(f"{name}: {' '.join(map(repr, members[:12]))}{' ...' if len(members) > 12 else ''}")
+# The same path in the plane of both costs. The dots are labelled by their betas.
+plane = path.plot(kind="plane")
+
+# %%
+# The same as a table:
+print(path)

@@ -49,6 +49,7 @@ X = np.random.default_rng(0).normal(size=(90, 2)) + 6 * np.repeat(np.arange(3), 
     "choosing.md": _SMALL_CHAIN,
     "compare.md": _SMALL_CHAIN,
     "long_runs.md": _SMALL_CHAIN,
+    "pictures.md": _SMALL_CHAIN,
     "scale.md": _SMALL_CHAIN + "klump.write_chain(chain, 'chain.mapped')\n",
     "uncertainty.md": """
 import klump
