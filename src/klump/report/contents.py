@@ -41,7 +41,9 @@ def contents(
     chain, identities = cells.original, cells.identities()
     keys = {cell: _key(answer) for cell, answer in cells.answers.items()}
     # Cells with the same partition share its data: a path often has few of them.
-    distinct = {key: cell for cell, key in reversed(keys.items())}
+    distinct: dict[tuple[int, bytes], tuple[int, float]] = {}
+    for cell, key in keys.items():
+        distinct.setdefault(key, cell)
     numbers = {key: number for number, key in enumerate(distinct)}
     slowest, missing = original_timescales(chain)
     partitions = []

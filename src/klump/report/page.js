@@ -323,14 +323,13 @@
 
   const fillGroups = (partition) => {
     const members = membersOf(partition);
-    const header = [{ text: "group" }, { text: "name", kind: "text" }, { text: "states" }, { text: "mass" }, { text: "heaviest members", kind: "text" }];
+    const header = [{ text: "group" }, { text: "name, heaviest members", kind: "text" }, { text: "states" }, { text: "mass" }];
     const rows = partition.names.map((name, group) => {
       const more = partition.sizes[group] - members[group].length;
       const listed = members[group].map((state) => shorten(displayed(state)));
-      return tableRow([
-        chip(partition, group), { text: shorten(name, 60), kind: "text" }, partition.sizes[group].toLocaleString("en"),
-        format(partition.masses?.[group]), { text: listed.join("  ") + (more > 0 ? `  and ${more.toLocaleString("en")} more` : ""), kind: "text members" },
-      ]);
+      const named = element("td", null, { kind: "text" });
+      named.append(element("strong", shorten(name, 60)), element("div", listed.join("  ") + (more > 0 ? `  and ${more.toLocaleString("en")} more` : ""), { kind: "members" }));
+      return tableRow([chip(partition, group), named, partition.sizes[group].toLocaleString("en"), format(partition.masses?.[group])]);
     });
     fillTable(byId("group-table"), header, rows);
   };

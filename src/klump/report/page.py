@@ -139,7 +139,17 @@ def _python(cells: Cells) -> str:
         "random_state": answer.random_state,
     }
     is_path = len(cells.numbers) == 1 < len(cells.betas) and answer.method == "annealing"
-    words = ["chain", f"n_states={number}"]
-    words += [] if is_path else [f"beta={beta:g}", f"method={answer.method!r}"]
+    betas = [f"{value:g}" for value in cells.betas]
+    if is_path:
+        words = [f"n_states={number}", f"betas=[{', '.join(betas[::-1])}]"]
+    elif len(cells.answers) > 1:
+        words = [
+            f"n_states={list(cells.numbers)}",
+            f"betas=[{', '.join(betas)}]",
+            f"method={answer.method!r}",
+        ]
+    else:
+        words = [f"n_states={number}", f"beta={beta:g}", f"method={answer.method!r}"]
     words += [f"{name}={value!r}" for name, value in options.items() if value is not None]
-    return f"klump.{'beta_path' if is_path else 'aggregate'}({', '.join(words)})"
+    function = "beta_path" if is_path else "grid" if len(cells.answers) > 1 else "aggregate"
+    return f"klump.{function}({', '.join(['chain', *words])})"
