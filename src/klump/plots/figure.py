@@ -1,10 +1,12 @@
-"""Shared by all pictures: colours, an empty figure, axes without clutter, saving."""
+"""Shared by all pictures: colours, an empty figure, a panel of its own or of the caller, axes without clutter, saving."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from klump.errors import InvalidArgumentError, MissingPackageError
 from klump.files.atomic import replacing
@@ -42,13 +44,41 @@ def new_figure(width: float, height: float) -> Figure:
     return import_figure()(figsize=(width, height), layout="constrained")
 
 
+@contextmanager
+def panel(
+    ax: Axes | None, path: str | PathLike[str] | None, width: float = 6.4, height: float = 4.0
+) -> Iterator[Axes]:
+    """Axes for a picture of one panel: those of the caller, or those of a new figure of a size in inches.
+
+    The new figure is one of pyplot, which notebooks and ``plt.show()`` display; with a path it is none of pyplot, as
+    the file displays it. With a path the figure is saved after the panel is drawn.
+    """
+    if ax is None and path is not None:
+        _check_format(path)
+        ax = new_figure(width, height).subplots()
+    elif ax is None:
+        ax = _import("matplotlib.pyplot").figure(figsize=(width, height), layout="constrained").subplots()
+    yield ax
+    if path is not None:
+        save(root_figure(ax), path)
+
+
+def root_figure(axes: Axes) -> Figure:
+    """Figure of axes, also if they are in a subfigure."""
+    return axes.figure.figure if axes.figure is not axes.figure.figure else axes.figure
+
+
 def import_figure() -> type[Figure]:
     """Import matplotlib's ``Figure``; raise MissingPackageError if matplotlib is not installed."""
+    figure: type[Figure] = _import("matplotlib.figure").Figure
+    return figure
+
+
+def _import(module: str) -> Any:
     try:
-        figure: type[Figure] = import_module("matplotlib.figure").Figure
+        return import_module(module)
     except ImportError as error:
         raise MissingPackageError("pictures need matplotlib", remedy="pip install 'klump[plots]'") from error
-    return figure
 
 
 def finish(figure: Figure, path: str | PathLike[str] | None) -> Figure:
@@ -60,10 +90,14 @@ def finish(figure: Figure, path: str | PathLike[str] | None) -> Figure:
 
 def save(figure: Figure, path: str | PathLike[str], dpi: float = _DPI) -> None:
     """Write a figure to a file; the suffix of the path selects the format."""
-    if Path(path).suffix.lower() not in _FORMATS:
-        raise InvalidArgumentError("must end in .png, .svg or .pdf", argument="path", value=str(path))
+    _check_format(path)
     with replacing(path) as part:
         figure.savefig(part, dpi=dpi, facecolor="white")
+
+
+def _check_format(path: str | PathLike[str]) -> None:
+    if Path(path).suffix.lower() not in _FORMATS:
+        raise InvalidArgumentError("must end in .png, .svg or .pdf", argument="path", value=str(path))
 
 
 def cost_symbol(beta: float | None, gamma: float) -> str:

@@ -102,14 +102,14 @@ class _Obstacles(NamedTuple):
 
 
 def _sample_lines(axes: Axes) -> Floats:
-    """Sample 200 points on each straight line of the axes, in pixels."""
+    """Sample 200 points on each segment of the lines of the axes that are drawn, in pixels."""
     share = np.linspace(0.0, 1.0, 200)[:, None]
-    ends = [
-        line.get_transform().transform(np.asarray(line.get_xydata()))
-        for line in axes.lines
-        if len(np.asarray(line.get_xydata())) == 2
+    drawn = [line for line in axes.lines if line.get_linestyle() != "None"]
+    lines = [line.get_transform().transform(np.asarray(line.get_xydata())) for line in drawn]
+    samples = [
+        first + share * (last - first) for line in lines for first, last in zip(line, line[1:], strict=False)
     ]
-    return np.concatenate([np.empty((0, 2)), *(first + share * (last - first) for first, last in ends)])
+    return np.concatenate([np.empty((0, 2)), *samples])
 
 
 def _best_offset(place: Floats, half: Floats, obstacles: _Obstacles) -> tuple[Floats, float]:
