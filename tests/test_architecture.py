@@ -30,6 +30,7 @@ ROOMS = [
     "clustering",
     "estimator",
     "comparison",
+    "views",
     "plots",
     "experiments",
     "warm_up",

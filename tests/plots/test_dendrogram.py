@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import klump
-from klump.plots.figure import FAILED, PALETTE, TEXT
+from klump.plots.figure import FAILED, TEXT
+from klump.views import PALETTE
 from klump.sources.random_chains import random_chain, sparse_block_chain
 from reference import same_partition
 

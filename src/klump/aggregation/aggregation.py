@@ -135,10 +135,10 @@ class Aggregation(AggregationDynamics, Verification, Exports):
         return _read_only(self.map.weights.toarray())
 
     @cached_property
-    def _state_weights(self) -> NDArray[np.float64]:
-        """Weights of the states within their groups in Q: the stationary distribution.
+    def state_weights(self) -> NDArray[np.float64]:
+        """Weight of each state within its group in Q: the stationary distribution.
 
-        Q of a lumpable map does not depend on the weights: uniform ones serve if the chain is not irreducible.
+        Q of a lumpable map does not depend on the weights: they are uniform if the chain is not irreducible.
         """
         if not self.original.is_irreducible and self._is_lumpable:
             return np.full(self.original.n_states, 1.0 / self.original.n_states)
@@ -158,7 +158,7 @@ class Aggregation(AggregationDynamics, Verification, Exports):
         Its matrix is dense, unless a sparse chain has more than 2,000 groups. A lumpable map has such a chain even if
         the original is not irreducible.
         """
-        return MarkovChain(aggregated_matrix(self._state_weights, self.map, self.original.transition_matrix))
+        return MarkovChain(aggregated_matrix(self.state_weights, self.map, self.original.transition_matrix))
 
     @cached_property
     def masses(self) -> NDArray[np.float64]:
@@ -188,7 +188,7 @@ class Aggregation(AggregationDynamics, Verification, Exports):
     @cached_property
     def _groups(self) -> tuple[tuple[Hashable, ...], ...]:
         # float32 hides the rounding differences between equal masses: such states keep their order.
-        mass = self._state_weights.astype(np.float32)
+        mass = self.state_weights.astype(np.float32)
         order = np.argsort(-mass, kind="stable")
         order = order[np.argsort(self.labels[order], kind="stable")]
         ends = np.cumsum(np.bincount(self.labels, minlength=self.n_states))
@@ -360,7 +360,7 @@ class Aggregation(AggregationDynamics, Verification, Exports):
                 value=kind,
                 remedy=f"choose {' or '.join(map(repr, LIFTINGS))}",
             )
-        mass = self.original.stationary_distribution if kind == "stationary" else self._state_weights
+        mass = self.original.stationary_distribution if kind == "stationary" else self.state_weights
         matrix = lifting(self.original.transition_matrix, mass, self.map, self.chain.transition_matrix)
         names = self.original.states if self.original.has_names else None
         return MarkovChain(matrix, names, normalize=True)

@@ -55,7 +55,7 @@ def build_quotient(answer: Aggregation) -> MarkovChain:
     """Build the quotient of an answer; :attr:`Aggregation.quotient` documents it."""
     model = model_of(answer)
     chain, mapping = model.chain, model.mapping
-    mass = answer._state_weights
+    mass = answer.state_weights
     if model.restart is not None:
         mass = model.restart.discounted_occupation(mass)
     matrix = aggregated_matrix(mass, mapping, chain.transition_matrix, model.restart)

@@ -200,7 +200,7 @@ def _occupation(answer: Aggregation, model: Model, rows: GroupRows) -> Occupatio
     if restart is None or chain.initial is None or not chain.is_irreducible:
         return None
     blocks = undo_blocks(chain.transition_matrix, restart)
-    found = bound_occupation(answer._state_weights, chain.initial, restart, blocks)
+    found = bound_occupation(answer.state_weights, chain.initial, restart, blocks)
     if found is None:
         return None
     own = np.delete(np.arange(chain.n_states), restart.added)

@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from klump.errors import InvalidArgumentError
-from klump.plots.figure import FAILED, PALETTE, TEXT, cost_symbol, new_figure, tidy
+from klump.plots.figure import FAILED, TEXT, cost_symbol, new_figure, tidy
 from klump.search.method import EQUAL
+from klump.views.colours import PALETTE
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -28,11 +28,6 @@ FAILED = "#8a8f98"
 TEXT = "#222222"
 # Grid lines and spines.
 GRID = "#dcdfe2"
-# Groups: consecutive colours differ in lightness and in hue, and all contrast with white enough for text.
-PALETTE = (
-    *("#0b6fa4", "#d9822b", "#1f7a3d", "#c2185b", "#6b4fc8", "#8a7a00"),
-    *("#00a39b", "#d32f2f", "#1b2f7f", "#6da32f", "#c46fd6", "#7a4522"),
-)
 # Suffixes of the file formats that ``save`` writes.
 _FORMATS = (".png", ".svg", ".pdf")
 # Resolution of pictures, in pixels per inch.

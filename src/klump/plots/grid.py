@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from klump.chain.wording import format_count
-from klump.plots.figure import PALETTE, TEXT, cost_symbol, new_figure, tidy
+from klump.plots.figure import TEXT, cost_symbol, new_figure, tidy
 from klump.search.method import EQUAL
+from klump.views.colours import PALETTE
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
