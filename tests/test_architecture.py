@@ -44,6 +44,9 @@ ALLOWED_BACK = {
     ("aggregation", "plots"),
     ("clustering", "plots"),
     ("comparison", "plots"),
+    ("dynamics", "plots"),
+    ("resampling", "plots"),
+    ("selection", "plots"),
 }
 HEAVY = {
     "dask",

@@ -120,7 +120,9 @@ def save(
         elif suffix == ".json":
             atomic.write_text(output, format_json(document) + "\n")
         elif suffix in PICTURES:
-            result.plot(output)
+            from klump.plots import save_picture
+
+            save_picture(result, output)
         elif suffix in quotients.QUOTIENTS:
             return None, quotients.write_quotient(result, output)
         elif suffix == quotients.TABLE:

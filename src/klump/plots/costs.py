@@ -79,10 +79,14 @@ def _add_kept_axis(axes: Axes, redundancy: float) -> None:
     """Add an axis on the right that reads the kept share off the curve of C_P."""
     if redundancy < EQUAL:
         return
-    kept = axes.secondary_yaxis(
-        "right",
-        functions=(lambda cost: 100.0 * (1.0 - cost / redundancy), lambda share: redundancy * (1.0 - share / 100.0)),
-    )
+
+    def to_share(cost: Any) -> Any:
+        return 100.0 * (1.0 - cost / redundancy)
+
+    def to_cost(share: Any) -> Any:
+        return redundancy * (1.0 - share / 100.0)
+
+    kept = axes.secondary_yaxis("right", functions=(to_share, to_cost))
     kept.set_ylabel("kept (%), read at $C_P$", color=OUTSIDE)
     kept.tick_params(colors=OUTSIDE)
     kept.spines["right"].set_visible(False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -12,8 +13,9 @@ from numpy.typing import NDArray
 from klump.arguments import check_count
 from klump.chain.wording import format_number
 from klump.errors import ConvergenceError, InvalidArgumentError
-from klump.plots.figure import FAILED, GRID, KLUMP, OUTSIDE, PALETTE, TEXT, panel, tidy
+from klump.plots.figure import FAILED, GRID, KLUMP, OUTSIDE, TEXT, panel, tidy
 from klump.plots.text import PLAIN, add_legend, cut_text, legend_above
+from klump.views import colour_of, group_colours
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -29,6 +31,8 @@ Floats = NDArray[np.float64]
 _MAX_CURVES = 8
 # An axis is logarithmic if the largest value exceeds the smallest by this factor.
 _LOGARITHMIC = 20.0
+# A logarithmic axis of a smaller ratio has ticks at 1, 2, 5, 10, and one of a larger ratio at powers of ten.
+_FEW_DECADES = 300.0
 # Timescales shorter than this, in steps, count as zero, and are not on a logarithmic axis.
 _MIN_TIMESCALE = 1e-3
 # Largest number of timescales with values beside the dots.
@@ -49,6 +53,9 @@ _CHAINS: dict[str, tuple[str, Any, str]] = {
 # Colours of the chains, where colours do not stand for groups.
 _COLOURS = {"original": TEXT, "aggregated": KLUMP, "long_time": OUTSIDE}
 
+# Line style of timescales against the lag: widths and marker sizes in points.
+_LAG_LINE: Any = {"linewidth": 1.4, "markersize": 4.5, "zorder": 3}
+
 
 def chapman_kolmogorov(
     test: ChapmanKolmogorov,
@@ -61,8 +68,8 @@ def chapman_kolmogorov(
 ) -> Axes:
     """Draw the Chapman-Kolmogorov test: probabilities of groups after t steps, of the original and the small chains.
 
-    Solid lines with dots are the original chain, dashed ones the aggregated, dotted ones the long-time chain. Where they
-    coincide, the small chain predicts the groups after t steps. Of more than 8 groups those with the largest
+    Solid lines with dots are the original chain, dashed ones the aggregated, dotted ones the long-time chain. Where
+    they coincide, the small chain predicts the groups after t steps. Of more than 8 groups those with the largest
     difference are drawn.
 
     Parameters
@@ -90,12 +97,15 @@ def chapman_kolmogorov(
     k = test.original.shape[1]
     if start is not None and not 0 <= check_count("start", start, least=0) < k:
         raise InvalidArgumentError(
-            f"is no group of this test, which has {k}", argument="start", value=start, remedy=f"pass 0 to {k - 1}"
+            f"is no group of this test, which has {k}",
+            argument="start",
+            value=start,
+            remedy=f"pass 0 to {k - 1}",
         )
     curves = {name: _curves(getattr(test, name), start) for name in _CHAINS}
     shown = _largest_differences(curves)
     names = [str(group) for group in range(k)] if names is None else names
-    colours = [PALETTE[group % len(PALETTE)] for group in range(k)] if colours is None else colours
+    colours = [colour_of(group) for group in range(k)] if colours is None else colours
     with panel(ax, path, 7.2, 4.2) as axes:
         for group in shown:
             for name, (_, style, marker) in _CHAINS.items():
@@ -104,8 +114,8 @@ def chapman_kolmogorov(
         _set_steps(axes, test.steps)
         start_name = "the same group" if start is None else f"group {cut_text(str(names[start]), 16)}"
         axes.set_ylabel("probability of the group\n" + f"after a start in {start_name}", **PLAIN)
-        lowest = min(0.0, *(float(np.nanmin(values[:, shown])) for values in _finite(curves)))
-        axes.set_ylim(1.05 * lowest, 1.02)
+        values = np.concatenate([values[:, shown].ravel() for values in _finite(curves)])
+        axes.set_ylim(1.05 * min(0.0, float(np.nanmin(values))), 1.08 * float(np.nanmax(values)))
         tidy(axes, grid="both")
         _explain(axes, curves, [names[group] for group in shown], [colours[group] for group in shown], k)
     return axes
@@ -118,11 +128,12 @@ def answer_chapman_kolmogorov(
     ax: Axes | None = None,
     steps: Any = None,
     start: int | None = None,
+    colours: Sequence[str] | None = None,
 ) -> Axes:
     """Run and draw the Chapman-Kolmogorov test of an answer, up to three times its slowest timescale."""
     test = answer.chapman_kolmogorov(default_steps(answer) if steps is None else steps)
-    named: Any = {"names": answer.names, "colours": [PALETTE[g % len(PALETTE)] for g in range(answer.n_states)]}
-    return chapman_kolmogorov(test, path, ax=ax, start=start, **named)
+    colours = group_colours([answer])[0] if colours is None else colours
+    return chapman_kolmogorov(test, path, ax=ax, start=start, names=answer.names, colours=colours)
 
 
 def default_steps(answer: Aggregation) -> list[int]:
@@ -161,7 +172,7 @@ def _set_steps(axes: Axes, steps: NDArray[np.int64], label: str = "steps t") -> 
     if last > _LOGARITHMIC * first:
         axes.set_xscale("log")
         axes.set_xlim(0.9 * first, 1.1 * last)
-        _write_plain_powers(axes.xaxis)
+        _set_logarithmic_ticks(axes.xaxis, first, last)
     else:
         margin = max(0.5, 0.03 * (last - first))
         axes.set_xlim(first - margin, last + margin)
@@ -169,11 +180,13 @@ def _set_steps(axes: Axes, steps: NDArray[np.int64], label: str = "steps t") -> 
     axes.set_xlabel(label)
 
 
-def _write_plain_powers(axis: Any) -> None:
-    """Write the numbers of a logarithmic axis as 10, 100, 1,000 where they are short."""
+def _set_logarithmic_ticks(axis: Any, low: float, high: float) -> None:
+    """Write the numbers of a logarithmic axis as 1, 2, 5, 10, or as powers of ten if they span more."""
     ticker = import_module("matplotlib.ticker")
+    subs = (1.0, 2.0, 5.0) if high < _FEW_DECADES * low else (1.0,)
+    axis.set_major_locator(ticker.LogLocator(subs=subs))
     axis.set_major_formatter(
-        ticker.FuncFormatter(lambda value, _: f"{value:,g}" if 1e-3 <= value < 1e5 else f"{value:.0e}")
+        ticker.FuncFormatter(lambda value, _: f"{value:,g}" if 1e-3 <= value < 1e6 else f"{value:.0e}")
     )
     axis.set_minor_formatter(ticker.NullFormatter())
 
@@ -188,8 +201,10 @@ def _explain(
         line([], [], color=TEXT, linestyle=_CHAINS[name][1], marker=_CHAINS[name][2], markersize=4.0)
         for name in chains
     ]
-    first = legend_above(axes, handles, [_CHAINS[name][0] for name in chains])
-    axes.add_artist(first)
+    above = legend_above(axes, handles, [_CHAINS[name][0] for name in chains])
+    axes.add_artist(above)
+    # What is clipped has no room in the layout.
+    above.set_clip_on(False)
     patches = [line([], [], color=colour, linewidth=4.0) for colour in colours]
     left_out = n_groups - len(names)
     title = "group" if not left_out else f"group ({len(names)} of {n_groups},\nlargest difference)"
@@ -223,15 +238,14 @@ def timescales(
     >>> import klump
     >>> P = [[0.6, 0.4, 0, 0], [0.4, 0.5, 0.1, 0], [0, 0.1, 0.5, 0.4], [0, 0, 0.4, 0.6]]
     >>> ax = klump.plots.timescales(klump.Aggregation.from_labels(P, [0, 0, 1, 1]))
-    >>> [line.get_ydata().round(2).tolist() for line in ax.lines]
-    [[10.9, 1.06, 1.06], [9.49], [10.74]]
+    >>> [line.get_ydata().round(2).tolist() for line in ax.lines[:3]]
+    [[10.9, 0.62, 0.41], [9.49], [10.74]]
     """
     n = min(answer.n_states + 2, 10) if n is None else check_count("n", n)
     found = {"original": answer.original.timescales(n), "aggregated": answer.chain.timescales(n)}
-    try:
+    # A soft map whose groups are linearly dependent has no long-time chain.
+    with suppress(InvalidArgumentError, ConvergenceError):
         found["long_time"] = answer.long_time_chain.timescales(n)
-    except (InvalidArgumentError, ConvergenceError):
-        pass  # a soft map whose groups are linearly dependent has no long-time chain
     return draw_timescales(found, path, ax=ax)
 
 
@@ -247,7 +261,7 @@ def draw_timescales(
             where = np.arange(1, len(times) + 1) + offset
             style: Any = {"marker": "osD"[place], "markersize": 6.5, "linestyle": "", "zorder": 3}
             visible = np.where(times >= _MIN_TIMESCALE, times, np.nan)
-            lines += axes.plot(where, visible, color=_COLOURS[name], **style)
+            lines += axes.plot(where, visible, color=_COLOURS[name], gid=name, **style)
             if count <= _MAX_VALUES and len(found) > 1:
                 _write_values(axes, where, visible, _COLOURS[name])
         shown = np.concatenate([times[times >= _MIN_TIMESCALE] for times in found.values()])
@@ -255,9 +269,10 @@ def draw_timescales(
         axes.set_yscale("log")
         if len(shown):
             axes.set_ylim(shown.min() / 1.6, shown.max() * 2.0)
+            _set_logarithmic_ticks(axes.yaxis, shown.min(), shown.max())
         else:
-            axes.text(0.5, 0.5, "no timescale", transform=axes.transAxes, ha="center", color=FAILED)
-        _write_plain_powers(axes.yaxis)
+            axes.set_yticks([])
+            axes.text(0.5, 0.5, "no timescales", transform=axes.transAxes, ha="center", color=FAILED)
         axes.set_xticks(range(1, count + 1))
         axes.set_xlim(0.5, max(count, 1) + 0.5)
         axes.set_xlabel("timescale, slowest first")
@@ -269,7 +284,7 @@ def draw_timescales(
     return axes
 
 
-def _write_values(axes: Axes, where: Floats, values: Floats, colour: str) -> None:
+def _write_values(axes: Axes, where: Any, values: Any, colour: str) -> None:
     for x, value in zip(where.tolist(), values.tolist(), strict=True):
         if np.isfinite(value):
             style: Any = {"ha": "center", "rotation": 90, "fontsize": 7.5, "color": colour}
@@ -305,7 +320,9 @@ def lag_scan(scan: LagScan, path: str | PathLike[str] | None = None, *, ax: Axes
         axes.set_yscale("log")
         shown = np.where(scan.timescales >= _MIN_TIMESCALE, scan.timescales, np.nan)[:, :_MAX_CURVES]
         lines = [
-            axes.plot(lags, times, color=KLUMP, alpha=1.0 - 0.09 * number, marker="osD^vPX*"[number], **_LAG_LINE)[0]
+            axes.plot(
+                lags, times, color=KLUMP, alpha=1.0 - 0.09 * number, marker="osD^vPX*"[number], **_LAG_LINE
+            )[0]
             for number, times in enumerate(shown.T)
         ]
         axes.set_xlim(lags[0] / 1.1, lags[-1] * 1.1)
@@ -314,14 +331,10 @@ def lag_scan(scan: LagScan, path: str | PathLike[str] | None = None, *, ax: Axes
         axes.set_ylim(low / 1.6, max(high, lags[-1]) * 1.6)
         ends = np.array(axes.get_xlim())
         axes.fill_between(ends, ends, axes.get_ylim()[0], color=FAILED, alpha=0.18, linewidth=0.0, zorder=0)
-        _write_plain_powers(axes.xaxis)
-        _write_plain_powers(axes.yaxis)
+        _set_logarithmic_ticks(axes.xaxis, *axes.get_xlim())
+        _set_logarithmic_ticks(axes.yaxis, *axes.get_ylim())
         axes.set_xlabel("lag (steps)")
         axes.set_ylabel("timescale (steps)")
         tidy(axes, grid="both")
         legend_above(axes, lines, [f"timescale {number + 1}" for number in range(len(lines))])
     return axes
-
-
-# Line style of timescales against the lag: widths and marker sizes in points.
-_LAG_LINE: Any = {"linewidth": 1.4, "markersize": 4.5, "zorder": 3}

@@ -1,4 +1,4 @@
-"""Shared by all pictures: colours, an empty figure, a panel of its own or of the caller, axes without clutter, saving."""
+"""Shared by all pictures: colours, figures and panels, axes without clutter, saving."""
 
 from __future__ import annotations
 
@@ -7,6 +7,9 @@ from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
 
 from klump.errors import InvalidArgumentError, MissingPackageError
 from klump.files.atomic import replacing
@@ -48,14 +51,24 @@ def panel(
     The new figure is one of pyplot, which notebooks and ``plt.show()`` display; with a path it is none of pyplot, as
     the file displays it. With a path the figure is saved after the panel is drawn.
     """
-    if ax is None and path is not None:
-        _check_format(path)
-        ax = new_figure(width, height).subplots()
-    elif ax is None:
-        ax = _import("matplotlib.pyplot").figure(figsize=(width, height), layout="constrained").subplots()
-    yield ax
     if path is not None:
-        save(root_figure(ax), path)
+        _check_format(path)
+    axes = ax
+    if axes is None and path is not None:
+        axes = new_figure(width, height).subplots()
+    elif axes is None:
+        axes = _import("matplotlib.pyplot").figure(figsize=(width, height), layout="constrained").subplots()
+    yield axes
+    if path is not None:
+        save(root_figure(axes), path)
+    elif ax is None:
+        # Names beside square axes change the layout: it is final after two computations.
+        root_figure(axes).draw_without_rendering()
+
+
+def axes_size(axes: Axes) -> NDArray[np.float64]:
+    """Width and height of axes before the layout of the figure, in points."""
+    return np.asarray(axes.get_window_extent().size) * 72.0 / axes.figure.dpi
 
 
 def root_figure(axes: Axes) -> Figure:
@@ -86,6 +99,8 @@ def finish(figure: Figure, path: str | PathLike[str] | None) -> Figure:
 def save(figure: Figure, path: str | PathLike[str], dpi: float = _DPI) -> None:
     """Write a figure to a file; the suffix of the path selects the format."""
     _check_format(path)
+    # Names beside square axes change the layout: it is final after two computations.
+    figure.draw_without_rendering()
     with replacing(path) as part:
         figure.savefig(part, dpi=dpi, facecolor="white")
 

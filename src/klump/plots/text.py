@@ -6,13 +6,15 @@ from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from klump.chain.wording import fit, format_state
-from klump.plots.figure import TEXT
+from klump.plots.figure import TEXT, axes_size
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 # Properties of a matplotlib Text that is shown as it is: ``$`` starts no formula, and TeX is not called.
 PLAIN: Any = {"parse_math": False, "usetex": False}
+# Largest number of groups with names in a picture.
+MAX_NAMED = 60
 # Width of names of states and groups, in columns.
 NAME_WIDTH = 24
 # Names along an axis up to this width are written horizontally, in columns.
@@ -20,9 +22,9 @@ _UPRIGHT_WIDTH = 3
 # Font size of legends, in points.
 _LEGEND_SIZE = 8.5
 # Width of the handle of a legend with its margins, in points.
-_HANDLE_WIDTH = 36.0
+_HANDLE_WIDTH = 34.0
 # Mean width of a character, as a multiple of the font size.
-_CHARACTER_WIDTH = 0.55
+_CHARACTER_WIDTH = 0.5
 
 
 def cut_name(name: Hashable, width: int = NAME_WIDTH) -> str:
@@ -71,7 +73,11 @@ def add_legend(
     """
     # Placeholders: matplotlib leaves out labels that start with an underscore.
     legend = target.legend(
-        list(handles), [str(number) for number in range(len(names))], frameon=False, labelcolor=TEXT, **options
+        list(handles),
+        [str(number) for number in range(len(names))],
+        frameon=False,
+        labelcolor=TEXT,
+        **options,
     )
     for text, name in zip(legend.get_texts(), names, strict=True):
         text.set(text=name, **(PLAIN if plain else {}))
@@ -80,7 +86,7 @@ def add_legend(
 
 def legend_above(axes: Axes, handles: Sequence[Any], names: Sequence[str], **options: Any) -> Any:
     """Add a legend above the axes, where it covers nothing."""
-    width = axes.get_window_extent().width * 72.0 / axes.figure.dpi
+    width = float(axes_size(axes)[0])
     entry = _HANDLE_WIDTH + _LEGEND_SIZE * _CHARACTER_WIDTH * max(map(len, names), default=1)
     columns = max(1, min(len(names), int(width / entry)))
     place: Any = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.0), "ncols": columns, "borderaxespad": 0.2}
