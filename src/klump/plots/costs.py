@@ -70,7 +70,7 @@ def costs(
         axes.set_xlabel(r"$\beta$")
         axes.set_ylabel("bits")
         tidy(axes, grid="both")
-        legend_above(axes, lines, [name for name, *_ in curves], plain=False)
+        legend_above(axes, lines, [name for name, *_ in curves], as_is=False)
         _add_kept_axis(axes, answers[0].costs.redundancy_rate)
     return axes
 

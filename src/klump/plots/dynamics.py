@@ -14,7 +14,7 @@ from klump.arguments import check_count
 from klump.chain.wording import format_number
 from klump.errors import ConvergenceError, InvalidArgumentError
 from klump.plots.figure import FAILED, GRID, KLUMP, OUTSIDE, TEXT, panel, tidy
-from klump.plots.text import PLAIN, add_legend, cut_text, legend_above
+from klump.plots.text import add_legend, cut_text, legend_above, plain
 from klump.views import colour_of, group_colours
 
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ def chapman_kolmogorov(
                     _draw_curve(axes, test.steps, curves[name][:, group], colours[group], style, marker)
         _set_steps(axes, test.steps)
         start_name = "the same group" if start is None else f"group {cut_text(str(names[start]), 16)}"
-        axes.set_ylabel("probability of the group\n" + f"after a start in {start_name}", **PLAIN)
+        axes.set_ylabel("probability of the group\n" + f"after a start in {start_name}", **plain())
         values = np.concatenate([values[:, shown].ravel() for values in _finite(curves)])
         axes.set_ylim(1.05 * min(0.0, float(np.nanmin(values))), 1.08 * float(np.nanmax(values)))
         tidy(axes, grid="both")

@@ -33,13 +33,21 @@ TEXT = "#222222"
 GRID = "#dcdfe2"
 # Suffixes of the file formats that ``save`` writes.
 _FORMATS = (".png", ".svg", ".pdf")
+# Margin around a figure and its panels, in inches.
+_PAD = 0.08
 # Resolution of pictures, in pixels per inch.
 _DPI = 160.0
 
 
 def new_figure(width: float, height: float) -> Figure:
     """Create an empty figure of a size in inches; without matplotlib, raise MissingPackageError."""
-    return import_figure()(figsize=(width, height), layout="constrained")
+    return _with_layout(import_figure()(figsize=(width, height)))
+
+
+def _with_layout(figure: Figure) -> Figure:
+    engine = _import("matplotlib.layout_engine").ConstrainedLayoutEngine(w_pad=_PAD, h_pad=_PAD)
+    figure.set_layout_engine(engine)
+    return figure
 
 
 @contextmanager
@@ -57,13 +65,12 @@ def panel(
     if axes is None and path is not None:
         axes = new_figure(width, height).subplots()
     elif axes is None:
-        axes = _import("matplotlib.pyplot").figure(figsize=(width, height), layout="constrained").subplots()
+        axes = _with_layout(_import("matplotlib.pyplot").figure(figsize=(width, height))).subplots()
     yield axes
     if path is not None:
         save(root_figure(axes), path)
     elif ax is None:
-        # Names beside square axes change the layout: it is final after two computations.
-        root_figure(axes).draw_without_rendering()
+        _settle(root_figure(axes))
 
 
 def axes_size(axes: Axes) -> NDArray[np.float64]:
@@ -99,10 +106,15 @@ def finish(figure: Figure, path: str | PathLike[str] | None) -> Figure:
 def save(figure: Figure, path: str | PathLike[str], dpi: float = _DPI) -> None:
     """Write a figure to a file; the suffix of the path selects the format."""
     _check_format(path)
-    # Names beside square axes change the layout: it is final after two computations.
-    figure.draw_without_rendering()
+    _settle(figure)
     with replacing(path) as part:
         figure.savefig(part, dpi=dpi, facecolor="white")
+
+
+def _settle(figure: Figure) -> None:
+    """Compute the layout; names beside square axes move with it, so that it is final after a few computations."""
+    for _ in range(2):
+        figure.draw_without_rendering()
 
 
 def _check_format(path: str | PathLike[str]) -> None:

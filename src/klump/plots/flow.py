@@ -13,7 +13,7 @@ from klump.arguments import check_beta
 from klump.errors import InvalidArgumentError
 from klump.plots.figure import axes_size, panel
 from klump.plots.labels import spread
-from klump.plots.text import MAX_NAMED, PLAIN, cut_text
+from klump.plots.text import MAX_NAMED, cut_text, plain
 from klump.views import colour_of
 from klump.views import flow as flow_view
 from klump.views.flow import Bar, Flow
@@ -83,6 +83,9 @@ def flow(
 def _choose(answers: Any, beta: float | None) -> list[Aggregation]:
     """Answers to draw, in order; those of a grid at one beta, by number of groups."""
     steps: list[Aggregation] = list(answers)
+    if isinstance(answers, AggregationPath):
+        # Betas ascend to the right, as in other pictures.
+        steps.reverse()
     if not steps:
         raise InvalidArgumentError("is empty", argument="answers", remedy="pass at least one answer")
     if isinstance(answers, AggregationGrid):
@@ -179,5 +182,5 @@ def _name_bars(axes: Axes, bars: Sequence[Bar], answer: Aggregation, side: str, 
             annotation_clip=False,
             arrowprops=leader if moved else None,
             gid="group name",
-            **PLAIN,
+            **plain(),
         )

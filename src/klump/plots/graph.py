@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from klump.chain.wording import format_count
-from klump.plots.figure import FAILED, TEXT, panel
+from klump.plots.figure import FAILED, TEXT, axes_size, panel
 from klump.plots.labels import halo
-from klump.plots.text import MAX_NAMED, PLAIN, cut_text
+from klump.plots.text import MAX_NAMED, cut_text, plain
 from klump.views import Graph, group_colours
 from klump.views import graph as graph_view
 
@@ -32,10 +32,16 @@ _NAME_GAP = 0.075
 _LABEL_EXTENT = np.array([0.085, 0.045])
 # Arrows below this share of the most probable one have no label.
 _LEAST_LABELLED = 0.08
-# More groups than this have radial names.
+# Up to this number of arrows, all have labels.
+_FEW_ARROWS = 12
+# Room for a name of two lines, in points.
+_NAME_HEIGHT = 28.0
+# Font size of names; that of radial ones is smaller, so that they do not overlap.
+_SIZE = 9.0
+# Mean width of a character, as a multiple of the font size.
+_CHARACTER_WIDTH = 0.52
+# More groups than this have radial names without masses, and arrows without labels.
 _MAX_HORIZONTAL = 10
-# More groups than this have names without masses, and arrows without labels.
-_MAX_DETAILED = 16
 
 
 def graph(
@@ -74,16 +80,28 @@ def graph(
     with panel(ax, path, 6.0, 5.6) as axes:
         _draw_arrows(axes, view, colours)
         _draw_groups(axes, view, colours)
-        if answer.n_states <= _MAX_DETAILED:
+        if answer.n_states <= _MAX_HORIZONTAL:
             _write_probabilities(axes, view)
-        _write_names(axes, view, answer, colours)
-        reach = 1.0 + float(view.radii.max()) + 0.08 if answer.n_states > 1 else 0.6
-        height = reach if answer.n_states > 2 else 0.75
-        axes.set(xlim=(-reach, reach), ylim=(-height, height))
+        longest = _write_names(axes, view, answer, colours)
+        width, height = _extent(view, longest, float(axes_size(axes).min()))
+        axes.set(xlim=(-width, width), ylim=(-height, height))
         axes.set_aspect("equal")
         axes.axis("off")
         _explain(axes, view)
     return axes
+
+
+def _extent(view: Graph, longest: int, side: float) -> tuple[float, float]:
+    """Half of the width and height of the axes, so that names fit above and below, and radial names on all sides."""
+    circle = float(np.abs(view.positions).max()) + float(view.radii.max()) + _NAME_GAP
+    if len(view.radii) > _MAX_HORIZONTAL:
+        # The length of a name is in points; the side of the axes is 2 * reach.
+        reach = circle / (
+            1.0 - 2.0 * min(_CHARACTER_WIDTH * longest * _radial_size(len(view.radii)) / side, 0.3)
+        )
+        return reach, reach
+    highest = float(np.abs(view.positions[:, 1]).max()) + float(view.radii.max()) + _NAME_GAP
+    return circle, highest + 2.0 * circle * _NAME_HEIGHT / side
 
 
 def _draw_arrows(axes: Axes, view: Graph, colours: Sequence[str]) -> None:
@@ -108,7 +126,8 @@ def _draw_groups(axes: Axes, view: Graph, colours: Sequence[str]) -> None:
 def _write_probabilities(axes: Axes, view: Graph) -> None:
     """Label the arrows, the most probable first; leave out labels that would cover others or a group."""
     taken: list[np.ndarray[Any, Any]] = []
-    least = _LEAST_LABELLED * max((edge.probability for edge in view.edges), default=0.0)
+    many = len(view.edges) > _FEW_ARROWS
+    least = many * _LEAST_LABELLED * max((edge.probability for edge in view.edges), default=0.0)
     for edge in reversed(view.edges):
         if edge.probability < least:
             break
@@ -138,23 +157,27 @@ def _format_share(share: float) -> str:
     return f"{percent:.1f} %" if percent < 9.95 and round(percent) != percent else f"{percent:.0f} %"
 
 
-def _write_names(axes: Axes, view: Graph, answer: Aggregation, colours: Sequence[str]) -> None:
-    k = answer.n_states
+def _write_names(axes: Axes, view: Graph, answer: Aggregation, colours: Sequence[str]) -> int:
+    """Write names beside the groups, with their masses if they are few; return the length of the longest name."""
+    k, longest = answer.n_states, 0
     masses = np.asarray(answer.state_weights @ answer.map.weights)
-    named = set(np.argsort(-masses, kind="stable")[:MAX_NAMED].tolist())
-    for group, (place, radius, out) in enumerate(zip(view.positions, view.radii, view.outwards, strict=True)):
-        if group not in named:
-            continue
-        share = f"\n{_format_share(float(masses[group]))}"
+    named = np.argsort(-masses, kind="stable")[:MAX_NAMED]
+    for group in np.sort(named).tolist():
+        out = view.outwards[group]
+        at = view.positions[group] + out * (view.radii[group] + _NAME_GAP)
         if k > _MAX_HORIZONTAL:
-            share = share.replace("\n", "  ")
-        name = cut_text(answer.names[group], 18) + share * (k <= _MAX_DETAILED)
-        at = place + out * (radius + _NAME_GAP)
-        style: dict[str, Any] = _radial(out) if k > _MAX_HORIZONTAL else _horizontal(out)
-        size = 9.0 if k <= _MAX_HORIZONTAL else max(4.5, min(8.5, 240.0 / k))
-        axes.text(
-            at[0], at[1], name, color=colours[group], fontsize=size, zorder=4, gid="name", **style, **PLAIN
-        )
+            name, style = cut_text(answer.names[group], 14), _radial(out)
+            style["fontsize"] = _radial_size(k)
+        else:
+            name = f"{cut_text(answer.names[group], 18)}\n{_format_share(float(masses[group]))}"
+            style = {"fontsize": _SIZE, **_horizontal(out)}
+        longest = max(longest, len(name))
+        axes.text(at[0], at[1], name, color=colours[group], zorder=4, gid="name", **style, **plain())
+    return longest
+
+
+def _radial_size(n_groups: int) -> float:
+    return max(4.5, min(8.5, 260.0 / n_groups))
 
 
 def _horizontal(out: Any) -> dict[str, Any]:

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from klump.arguments import check_count
-from klump.plots.figure import FAILED, TEXT, axes_size, panel
+from klump.plots.figure import FAILED, TEXT, axes_size, panel, root_figure
 from klump.plots.labels import spread
-from klump.plots.text import MAX_NAMED, PLAIN, cut_name, cut_text
+from klump.plots.text import MAX_NAMED, cut_name, cut_text, plain
 from klump.views import OrderedMatrix, group_colours, ordered_matrix
 from klump.views.matrix import DEFAULT_BINS
 
@@ -83,15 +83,13 @@ def matrix(
         axes.set(xlim=(0, n), ylim=(n, 0), xticks=[], yticks=[])
         axes.set_box_aspect(1.0)
         axes.spines[:].set_visible(False)
-        side = axes_size(axes).min()
-        _name_groups(axes, view, answer.names, colours, side)
-        _name_states(axes, view, answer, colours, side)
         if colorbar:
             label = "transition probability" if not view.is_binned else "mean transition probability of a bin"
             bar = axes.figure.colorbar(mesh, ax=axes, fraction=0.045, pad=0.02, shrink=0.6, aspect=22)
             bar.outline.set_visible(False)
             bar.set_label(label, fontsize=8.5, color=TEXT)
             bar.ax.tick_params(labelsize=7.5, length=2, colors=TEXT)
+        _write_names(axes, view, answer, colours)
     return axes
 
 
@@ -129,6 +127,18 @@ def _draw_borders(axes: Axes, view: OrderedMatrix, colours: Sequence[str]) -> No
         axes.add_patch(rectangle((int(start), -n * _STRIP[1]), size, width, gid="column strip", **strip))
 
 
+def _write_names(axes: Axes, view: OrderedMatrix, answer: Aggregation, colours: Sequence[str]) -> None:
+    """Write the names of groups and states; sizes follow from the size of the matrix, which shrinks beside names."""
+    for last in (False, True):
+        side = float(axes_size(axes).min())
+        _name_states(axes, view, answer, colours, side)
+        _name_groups(axes, view, answer.names, colours, side)
+        if not last:
+            root_figure(axes).draw_without_rendering()
+            for name in list(axes.texts):
+                name.remove()
+
+
 def _name_groups(
     axes: Axes, view: OrderedMatrix, names: Sequence[str], colours: Sequence[str], side: float
 ) -> None:
@@ -144,7 +154,7 @@ def _name_groups(
         moved = abs(place - centre) > 0.25 * size / side
         leader: Any = {"arrowstyle": "-", "color": colour, "linewidth": 0.6, "shrinkA": 0.5, "shrinkB": 0.0}
         axes.annotate(
-            cut_text(name, 20),
+            cut_text(name, 17),
             (-_STRIP[1] * n, centre * n),
             (-(_STRIP[1] + 0.055) * n, place * n),
             ha="right",
@@ -154,7 +164,7 @@ def _name_groups(
             annotation_clip=False,
             arrowprops=leader if moved else None,
             gid="group name",
-            **PLAIN,
+            **plain(),
         )
 
 
@@ -162,15 +172,17 @@ def _name_states(
     axes: Axes, view: OrderedMatrix, answer: Aggregation, colours: Sequence[str], side: float
 ) -> None:
     """Write the names of the states below their columns, if there is room."""
+    axes.set_xlabel("")
     n = len(view.order)
     size = min(_MAX_STATE_SIZE, side / n / (0.9 * _LINE_HEIGHT))
     if size < _MIN_STATE_SIZE:
         kind = f"{n:,} states, ordered by group" + f", in {len(view.bins) - 1} bins" * view.is_binned
+        axes.set_xticks([])
         axes.set_xlabel(kind, fontsize=8.5, color=TEXT)
         return
     names = [cut_name(answer.original.states[state], _STATE_WIDTH) for state in view.order.tolist()]
     upright = max(map(len, names)) * 0.6 * size < side / n
-    axes.set_xticks(np.arange(n) + 0.5, names, rotation=0 if upright else 90, fontsize=size, **PLAIN)
+    axes.set_xticks(np.arange(n) + 0.5, names, rotation=0 if upright else 90, fontsize=size, **plain())
     axes.tick_params(axis="x", length=0, pad=2)
     for label, state in zip(axes.get_xticklabels(), view.order.tolist(), strict=True):
         label.set_color(colours[answer.labels[state]])

@@ -92,11 +92,12 @@ def _answer_overview(answer: Aggregation) -> Figure:
         places.append(["memberships"] * len(places[0]))
         ratios.append(3.2)
     axes = figure.subplot_mosaic(places, height_ratios=ratios)
-    matrix(answer, ax=axes["matrix"], colours=colours)
     if graphic:
         graph(answer, ax=axes["graph"], colours=colours)
     if soft:
         memberships(answer, ax=axes["memberships"], colours=colours)
+    # The last: sizes of its names need the final layout.
+    matrix(answer, ax=axes["matrix"], colours=colours)
     return figure
 
 

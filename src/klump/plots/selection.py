@@ -123,7 +123,7 @@ def _draw_lines(axes: Axes, choice: Selection, attribute: str) -> None:
     tidy(axes, grid="both")
     if len(betas) > 1:
         names = [rf"$\beta$ = {beta:g}" for beta in betas]
-        add_legend(axes, lines, names, plain=False, loc="best", fontsize=8.5)
+        add_legend(axes, lines, names, as_is=False, loc="best", fontsize=8.5)
     axes.set_title(_title(choice), color=TEXT, fontsize=10)
 
 
