@@ -32,6 +32,7 @@ ROOMS = [
     "comparison",
     "views",
     "plots",
+    "report",
     "experiments",
     "warm_up",
     "cli",
@@ -42,6 +43,7 @@ ALLOWED_BACK = {
     ("sources", "chain"),
     ("chain", "dynamics"),
     ("aggregation", "plots"),
+    ("aggregation", "report"),
     ("clustering", "plots"),
     ("comparison", "plots"),
     ("dynamics", "plots"),
@@ -49,6 +51,7 @@ ALLOWED_BACK = {
     ("selection", "plots"),
 }
 HEAVY = {
+    "bokeh",
     "dask",
     "distributed",
     "duckdb",

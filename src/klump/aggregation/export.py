@@ -11,6 +11,8 @@ from klump.documents import name, plain, versions
 from klump.errors import InvalidArgumentError, MissingPackageError
 
 if TYPE_CHECKING:
+    from os import PathLike
+
     from klump.aggregation.aggregation import Aggregation
     from klump.aggregation.tree import AggregationTree
     from klump.chain import MarkovChain
@@ -25,6 +27,28 @@ class Exports:
     def to_dict(self) -> dict[str, Any]:
         """The document of ``klump aggregate --json`` as plain Python values, without input file and settings."""
         return to_dict(cast("Aggregation", self))
+
+    def report(self, path: str | PathLike[str], title: str | None = None) -> None:
+        """Write an interactive report of this answer: one HTML file that needs no network; needs Bokeh.
+
+        Parameters
+        ----------
+        path
+            File to write; it must end in .html.
+        title
+            Heading of the page; the number of states if left out.
+
+        Examples
+        --------
+        >>> from klump import Aggregation
+        >>> answer = Aggregation.from_labels([[0.5, 0.4, 0.1], [0.4, 0.5, 0.1], [0.1, 0.1, 0.8]], [0, 0, 1])
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     answer.report(f"{folder}/report.html", title="Three states")
+        """
+        from klump.report import write_report
+
+        write_report([cast("Aggregation", self)], path, title=title)
 
     def to_frame(self) -> Any:
         """Pandas DataFrame with a row per state: ``state``, ``group``, ``mass``, ``membership`` and ``name``.

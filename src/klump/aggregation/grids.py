@@ -132,6 +132,15 @@ class AggregationGrid:
             "interrupted_after": self.interrupted_after,
         }
 
+    def report(self, path: str | PathLike[str], title: str | None = None) -> None:
+        """Write an interactive report of all cells, with controls for the number of groups and beta; needs Bokeh.
+
+        It is one HTML file that needs no network. Parameters are those of :meth:`klump.Aggregation.report`.
+        """
+        from klump.report import write_report
+
+        write_report(self, path, title=title)
+
     def save(self, path: str | PathLike[str]) -> None:
         """Save to a file that :func:`klump.load` reads."""
         from klump.aggregation.storage import save

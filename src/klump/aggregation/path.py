@@ -85,6 +85,15 @@ class AggregationPath(Sequence[Aggregation]):
             tuple(answer.with_names(checked[: answer.n_states]) for answer in self.aggregations)
         )
 
+    def report(self, path: str | PathLike[str], title: str | None = None) -> None:
+        """Write an interactive report of the path, with a control for beta; needs Bokeh.
+
+        It is one HTML file that needs no network. Parameters are those of :meth:`klump.Aggregation.report`.
+        """
+        from klump.report import write_report
+
+        write_report(self, path, title=title)
+
     def save(self, path: str | PathLike[str]) -> None:
         """Save to a file that :func:`klump.load` reads."""
         from klump.aggregation.storage import save

@@ -22,6 +22,7 @@ COMMANDS = (
     "score",
     "dynamics",
     "compare",
+    "report",
     "convert",
     "reproduce",
     "warm-up",
@@ -31,6 +32,8 @@ COMMANDS = (
 _KEYBOARD_INTERRUPT = 130
 # Key in the context's `meta`: the result is on standard output, which must not get a second JSON document.
 RESULT_PRINTED = "klump.result_printed"
+# Key in the context's `meta`: the words of the command line, which reports quote.
+_WORDS = "klump.words"
 
 # Options whose name is not the argument's.
 _OPTIONS = {
@@ -43,6 +46,11 @@ _OPTIONS = {
 }
 # Arguments that the command line reads from files: no option sets them.
 _FROM_FILES = {"labels", "states", "table"}
+
+
+def command_words() -> list[str]:
+    """Words of the command line that is running, the program's name first."""
+    return ["klump", *click.get_current_context().meta[_WORDS]]
 
 
 def interrupted_status() -> int:
@@ -66,6 +74,11 @@ class LazyGroup(click.Group):
         except SystemExit as end:
             status = end.code if isinstance(end.code, int) else int(end.code is not None)
         sys.exit(streams.finish(status or signals.exit_status()))
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Keep the words of the command line, and parse them."""
+        ctx.meta[_WORDS] = list(args)
+        return super().parse_args(ctx, args)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names of the commands in the order of the help text."""

@@ -23,7 +23,7 @@ from klump.cli.options import (
     search_options,
     time_limit_option,
 )
-from klump.cli.results import PICTURES, check_picture, deliver
+from klump.cli.results import PICTURES, REPORT, check_picture, deliver
 from klump.search.registry import names_of
 
 if TYPE_CHECKING:
@@ -48,8 +48,8 @@ _COLUMNS = (
 @effort_option
 @time_limit_option
 @output_option(
-    "Save to OUT: .npz (complete), .csv (table), .json (as --json), or a picture (.png, .svg, .pdf).",
-    (".npz", ".json", ".csv", *PICTURES),
+    "Save to OUT: .npz (complete), .csv (table), .json (as --json), a picture (.png, .svg, .pdf) or a report (.html).",
+    (".npz", ".json", ".csv", *PICTURES, REPORT),
 )
 @checkpoint_options
 @printing_options
@@ -103,7 +103,7 @@ def command(
     document = records.document(
         "grid", source, chain, n_init=n_init, time_limit=time_limit, states=states, **grid.to_dict()
     )
-    lines = None if as_json else _lines(source, grid)
+    lines = None if as_json else grid_lines(source, grid)
     deliver(grid, document, lines, _cell_rows(document["cells"]), output, quiet=quiet)
 
 
@@ -113,7 +113,8 @@ def _cell_rows(cells: list[dict[str, Any]]) -> Iterator[Sequence[Any]]:
     yield from ([cell[name] for name in _COLUMNS] for cell in cells)
 
 
-def _lines(source: ChainInput, grid: AggregationGrid) -> list[str]:
+def grid_lines(source: ChainInput, grid: AggregationGrid) -> list[str]:
+    """Table of all cells, as text."""
     from klump.aggregation.notes import format_interruption
     from klump.chain.wording import format_count, format_number, format_percent
     from klump.cli import tables

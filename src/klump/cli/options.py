@@ -314,8 +314,8 @@ def _make_sources(
     if columns is not None:
         for file in files:
             check_table(file, normalize=normalize, format=format, ctmc=ctmc)
-    # Only JSON documents have the digest of the file.
-    with_digest = bool(rest.get("as_json")) or str(rest.get("output")).lower().endswith(".json")
+    # Only JSON documents and reports have the digest of the file.
+    with_digest = bool(rest.get("as_json")) or str(rest.get("output")).lower().endswith((".json", ".html"))
     reading = (normalize, restrict, restart, initial, format, ctmc, columns)
     return [ChainInput(file, *reading, with_digest=with_digest) for file in files], rest
 
@@ -363,10 +363,10 @@ def n_states_option(*, required: bool = True) -> Callable[[Function], Function]:
 
 
 def output_option(
-    help: str, suffixes: tuple[str, ...] = (".npz", ".csv", ".json")
+    help: str, suffixes: tuple[str, ...] = (".npz", ".csv", ".json"), *, required: bool = False
 ) -> Callable[[Function], Function]:
     """Add -o; it is checked before the search, and must be none of the inputs."""
-    choices = f"{', '.join(suffixes[:-1])} or {suffixes[-1]}"
+    choices = " or ".join(filter(None, (", ".join(suffixes[:-1]), suffixes[-1])))
 
     def check(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
         if value is None or ctx.resilient_parsing:
@@ -375,5 +375,7 @@ def output_option(
             raise click.BadParameter(f"{value!r} must end in {choices}")
         return require_writable(value)
 
-    option = click.option("-o", "--output", metavar="OUT", type=click.Path(), callback=check, help=help)
+    option = click.option(
+        "-o", "--output", metavar="OUT", type=click.Path(), callback=check, required=required, help=help
+    )
     return lambda function: option(keep_inputs(function))

@@ -5,19 +5,23 @@ from __future__ import annotations
 import csv
 import sys
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Protocol
 
 import click
 
 from klump import signals
-from klump.cli.commands import RESULT_PRINTED, interrupted_status
+from klump.cli.commands import RESULT_PRINTED, command_words, interrupted_status
+from klump.cli.inputs import STANDARD_INPUT
 from klump.cli.records import format_json
 from klump.errors import KlumpError
 
 # Suffixes of pictures, which need matplotlib.
 PICTURES = (".png", ".svg", ".pdf")
+# Suffix of reports, which need Bokeh.
+REPORT = ".html"
 
 
 class Result(Protocol):
@@ -33,11 +37,15 @@ class Result(Protocol):
 
 
 def check_picture(output: str | None) -> None:
-    """Raise MissingPackageError before the search if the output is a picture and matplotlib is not installed."""
+    """Raise MissingPackageError before the search if the output is a picture or report, and its library is missing."""
     if output is not None and _suffix(output) in PICTURES:
         from klump.plots import import_figure
 
         import_figure()
+    if output is not None and _suffix(output) == REPORT:
+        from klump.report import require_bokeh
+
+        require_bokeh()
 
 
 def print_lines(lines: Sequence[str]) -> None:
@@ -65,6 +73,7 @@ def deliver(
     output: str | None,
     *,
     quiet: bool,
+    page: Mapping[str, Any] | None = None,
 ) -> None:
     """Save the result; print lines, or the JSON document if there are none; exit with 130 if Ctrl-C interrupted it.
 
@@ -86,9 +95,11 @@ def deliver(
         File to save to, if any: the suffix selects the format.
     quiet
         Whether to leave out the message that names the saved file.
+    page
+        Options of :func:`klump.report.write_report`, if the output is a report.
     """
     signals.note_answer()
-    failure, messages = (None, []) if output is None else save(result, document, rows, output)
+    failure, messages = (None, []) if output is None else save(result, document, rows, output, page or {})
     if lines is None:
         print_document(document)
     else:
@@ -107,7 +118,11 @@ def deliver(
 
 
 def save(
-    result: Any, document: dict[str, Any], rows: Iterable[Sequence[Any]], output: str
+    result: Any,
+    document: dict[str, Any],
+    rows: Iterable[Sequence[Any]],
+    output: str,
+    page: Mapping[str, Any] = MappingProxyType({}),
 ) -> tuple[KlumpError | None, list[str]]:
     """Save the result; return the error if it cannot be saved, and messages about what was saved."""
     from klump.cli import quotients
@@ -122,6 +137,8 @@ def save(
             atomic.write_text(output, format_json(document) + "\n")
         elif suffix in PICTURES:
             return None, [f"saved {output}", *_draw(result, output)]
+        elif suffix == REPORT:
+            _write_report(result, document, output, page)
         elif suffix in quotients.QUOTIENTS:
             return None, quotients.write_quotient(result, output)
         elif suffix == quotients.TABLE:
@@ -145,6 +162,18 @@ def _draw(result: Any, output: str) -> list[str]:
         if warning not in missing:
             warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
     return ["no installed font has some characters of the names: they are drawn as boxes"] * bool(missing)
+
+
+def _write_report(result: Any, document: dict[str, Any], output: str, page: Mapping[str, Any]) -> None:
+    """Write the report of an answer, a path or a grid, with the command and the digest of the input."""
+    from klump.aggregation import Aggregation
+    from klump.report import write_report
+
+    source = document["input"]
+    answers = [result] if isinstance(result, Aggregation) else result
+    title = "standard input" if source["path"] == STANDARD_INPUT else Path(source["path"]).name
+    options = {"title": title, "command": command_words(), "input_file": source, **page}
+    write_report(answers, output, **options)
 
 
 def _suffix(output: str) -> str:

@@ -1,0 +1,91 @@
+"""The answers of a report: one per number of groups and beta."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from klump.aggregation import AggregationPath
+from klump.views import match_groups
+
+if TYPE_CHECKING:
+    from klump.aggregation import Aggregation
+    from klump.chain import MarkovChain
+
+# Beta at which a report opens, if it is among those of the report.
+_FIRST_BETA = 0.5
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """Answers of one chain by number of groups and beta; cells without an answer were not run."""
+
+    numbers: tuple[int, ...]
+    """Numbers of groups, increasing."""
+    betas: tuple[float, ...]
+    """Values of beta, increasing."""
+    answers: dict[tuple[int, float], Aggregation]
+
+    @classmethod
+    def from_answers(cls, answers: Iterable[Aggregation]) -> Cells:
+        """Arrange the answers of a grid or of a path, or a list of one.
+
+        Answers of a path in which groups ran empty count as answers of the largest number of groups.
+        """
+        listed = list(answers)
+        largest = max(answer.n_states for answer in listed)
+        is_path = isinstance(answers, AggregationPath)
+        found = {(largest if is_path else answer.n_states, answer.beta): answer for answer in listed}
+        numbers, betas = zip(*found, strict=True)
+        return cls(tuple(sorted(set(numbers))), tuple(sorted(set(betas))), found)
+
+    @property
+    def original(self) -> MarkovChain:
+        """The chain that was aggregated."""
+        return next(iter(self.answers.values())).original
+
+    def identities(self) -> dict[tuple[int, float], tuple[int, ...]]:
+        """Identities of the groups of each answer, which select their colours.
+
+        Groups are matched along the numbers of groups at one beta, and from there along beta: a path keeps the numbers
+        of its groups.
+        """
+        found: dict[tuple[int, float], tuple[int, ...]] = {}
+        first = self.betas.index(_FIRST_BETA) if _FIRST_BETA in self.betas else 0
+        order = [*self.betas[first:], *self.betas[:first][::-1]]
+        before = None
+        for number in self.numbers:
+            cells = [(number, beta) for beta in order if (number, beta) in self.answers]
+            for cell in cells:
+                reference = before if cell == cells[0] else self._neighbour(cell, found)
+                found[cell] = (
+                    tuple(range(self.answers[cell].n_states))
+                    if reference is None
+                    else match_groups(self.answers[reference], found[reference], self.answers[cell])
+                )
+            before = cells[0] if cells else before
+        return found
+
+    def _neighbour(
+        self, cell: tuple[int, float], found: dict[tuple[int, float], tuple[int, ...]]
+    ) -> tuple[int, float]:
+        """Cell with the same number of groups and the nearest beta, among those found."""
+        return min(
+            (other for other in found if other[0] == cell[0]), key=lambda other: abs(other[1] - cell[1])
+        )
+
+    def first(self) -> tuple[int, float]:
+        """Cell at which a report opens: beta 0.5 if there is one, and the number at which the cost curve bends most."""
+        with_answers = [beta for beta in self.betas if any((k, beta) in self.answers for k in self.numbers)]
+        beta = min(with_answers, key=lambda value: abs(value - _FIRST_BETA))
+        numbers = [number for number in self.numbers if (number, beta) in self.answers]
+        return max(numbers, key=lambda number: (self._bend(numbers, beta, number), -number)), beta
+
+    def _bend(self, numbers: list[int], beta: float, number: int) -> float:
+        """Gain of the step to a number of groups, relative to the gain of the next step; 0 at both ends."""
+        place = numbers.index(number)
+        if not 0 < place < len(numbers) - 1 or not self.original.is_irreducible:
+            return 0.0
+        before, here, after = (self.answers[n, beta].cost for n in numbers[place - 1 : place + 2])
+        return (before - here) / max(here - after, 1e-12)
