@@ -46,6 +46,9 @@ ALLOWED_BACK = {
     ("aggregation", "report"),
     ("clustering", "plots"),
     ("comparison", "plots"),
+    ("dynamics", "plots"),
+    ("resampling", "plots"),
+    ("selection", "plots"),
 }
 HEAVY = {
     "bokeh",

@@ -7,8 +7,8 @@ import pytest
 
 import klump
 from klump.plots.figure import FAILED, TEXT
-from klump.views import PALETTE
 from klump.sources.random_chains import random_chain, sparse_block_chain
+from klump.views import PALETTE
 from reference import same_partition
 
 pytest.importorskip("matplotlib")

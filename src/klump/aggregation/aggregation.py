@@ -27,6 +27,7 @@ from klump.aggregation.lumpable import is_lumpable
 from klump.aggregation.mapping import Mapping, as_mapping, from_labels
 from klump.aggregation.names import default_names, names_of_labels, rename
 from klump.aggregation.notes import Note, notes_on
+from klump.aggregation.pictures import Pictures
 from klump.aggregation.verification import Verification
 from klump.arguments import DEFAULT_SEED, Progress, check_beta, check_gamma
 from klump.chain import ChainLike, MarkovChain, as_chain
@@ -52,7 +53,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Aggregation(AggregationDynamics, Verification, Exports):
+class Aggregation(AggregationDynamics, Verification, Exports, Pictures):
     """A chain, a map from its states to groups, and everything that can be computed from them.
 
     Usually made by :func:`klump.aggregate`; :meth:`from_labels` takes a map from elsewhere.

@@ -18,6 +18,8 @@ from klump.errors import InvalidArgumentError
 if TYPE_CHECKING:
     from os import PathLike
 
+    from matplotlib.axes import Axes
+
 # Two betas closer than this are equal: decimal fractions differ by rounding.
 _BETA_TOLERANCE = 1e-9
 
@@ -115,6 +117,49 @@ class AggregationPath(Sequence[Aggregation]):
         from klump.aggregation.storage import save
 
         save(self, path)
+
+    def plot(
+        self,
+        path: str | PathLike[str] | None = None,
+        kind: str = "costs",
+        *,
+        ax: Axes | None = None,
+        **options: Any,
+    ) -> Axes:
+        """Draw this path; needs matplotlib (the extra ``klump[plots]``).
+
+        - ``"costs"``: cost, lumpability, predictability and kept share against beta (:func:`klump.plots.costs`);
+        - ``"plane"``: the path in the plane of lumpability and predictability (:func:`klump.plots.plane`);
+        - ``"flow"``: which mass the groups of neighbouring betas share (:func:`klump.plots.flow`).
+
+        :func:`klump.plots.overview` draws all three.
+
+        Parameters
+        ----------
+        path
+            File to save the figure to; its suffix (.png, .svg, .pdf) sets the format.
+        kind
+            What to draw.
+        ax
+            Axes to draw on; new ones if left out.
+        options
+            Options of that kind of picture.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+
+        Examples
+        --------
+        >>> import klump
+        >>> P = [[0.5, 0.4, 0.1, 0.0], [0.4, 0.5, 0.0, 0.1], [0.1, 0.0, 0.4, 0.5], [0.0, 0.1, 0.5, 0.4]]
+        >>> ax = klump.beta_path(P, 2, betas=[1, 0.5]).plot(kind="flow")
+        >>> [label.get_text() for label in ax.get_xticklabels()]
+        ['1', '0.5']
+        """
+        from klump.plots import kinds
+
+        return kinds.draw(kinds.PATH, kind, self, path, ax, **options)
 
     def __getitem__(self, index: Any) -> Any:
         return self.aggregations[index]

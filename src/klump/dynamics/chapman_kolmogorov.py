@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,11 @@ from klump.chain.quantities import read_only
 from klump.dynamics.killed import DENSE_LIMIT
 from klump.dynamics.symmetric_form import underflows
 from klump.errors import InvalidArgumentError
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+    from matplotlib.axes import Axes
 
 Floats = NDArray[np.float64]
 
@@ -77,6 +82,24 @@ class ChapmanKolmogorov:
         return list(
             zip(self.steps.tolist(), differences.tolist(), worst.tolist(), long_time.tolist(), strict=True)
         )
+
+    def plot(
+        self,
+        path: str | PathLike[str] | None = None,
+        *,
+        ax: Axes | None = None,
+        start: int | None = None,
+        names: Sequence[str] | None = None,
+        colours: Sequence[str] | None = None,
+    ) -> Axes:
+        """Draw the probabilities of the groups after t steps; needs matplotlib (the extra ``klump[plots]``).
+
+        The parameters are those of :func:`klump.plots.chapman_kolmogorov`. ``answer.plot(kind="chapman_kolmogorov")``
+        writes the names of the groups.
+        """
+        from klump import plots
+
+        return plots.chapman_kolmogorov(self, path, ax=ax, start=start, names=names, colours=colours)
 
     def __str__(self) -> str:
         lines = ["   steps  difference  aggregated  long-time   (largest total variation of a start group)"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,11 @@ from klump.chain.quantities import read_only
 from klump.dynamics.chapman_kolmogorov import check_steps, distributions_within, propagate
 from klump.dynamics.timescales import all_timescales, first_timescales
 from klump.errors import KlumpError
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+    from matplotlib.axes import Axes
 
 Floats = NDArray[np.float64]
 
@@ -60,6 +65,15 @@ class LagScan:
     def at(self, beta: float) -> Floats:
         """C_beta = (1 - 2 beta) C_L + beta C_P per lag."""
         return np.asarray((1.0 - 2.0 * beta) * self.lumpability + beta * self.predictability)
+
+    def plot(self, path: str | PathLike[str] | None = None, *, ax: Axes | None = None) -> Axes:
+        """Draw the timescales against the lag; needs matplotlib (the extra ``klump[plots]``).
+
+        The parameters are those of :func:`klump.plots.lag_scan`.
+        """
+        from klump import plots
+
+        return plots.lag_scan(self, path, ax=ax)
 
     def __str__(self) -> str:
         lines = ["     lag  lumpability  predictability    kept  slowest timescale"]

@@ -37,8 +37,9 @@ _BEND = 0.16
 _POINTS = 48
 # Arrows below this share of the most probable one are left out.
 _LEAST_SHARE = 0.02
-# Largest number of arrows per group: of more, the most probable are kept.
+# Largest number of arrows per group and of all arrows, at least one per group: of more, the most probable are kept.
 _ARROWS_PER_GROUP = 6
+_MAX_ARROWS = 84
 # Largest number of groups whose order on the circle is improved by exchanges.
 _MAX_EXCHANGED = 40
 
@@ -157,7 +158,8 @@ def _choose_edges(matrix: Floats) -> tuple[list[tuple[int, int]], int]:
     np.fill_diagonal(between, 0.0)
     present = int(np.count_nonzero(between > 0.0))
     source, target = np.nonzero(between > _LEAST_SHARE * between.max(initial=0.0))
-    order = np.argsort(between[source, target], kind="stable")[-_ARROWS_PER_GROUP * len(matrix) :]
+    most = min(_ARROWS_PER_GROUP * len(matrix), max(_MAX_ARROWS, len(matrix)))
+    order = np.argsort(between[source, target], kind="stable")[-most:]
     pairs = list(zip(source[order].tolist(), target[order].tolist(), strict=True))
     return pairs, present - len(pairs)
 
