@@ -14,6 +14,7 @@ import subprocess
 import sys
 from contextlib import chdir, suppress
 from pathlib import Path
+from unittest.mock import patch
 
 import click
 import numba
@@ -23,6 +24,7 @@ from click.testing import CliRunner
 
 import klump
 from klump.cli import main
+from klump.search.registry import METHODS
 from klump.sources.random_chains import block_chain
 
 ROOT = Path(__file__).parents[2]
@@ -158,6 +160,7 @@ def test_blocks_have_a_language_that_is_checked(name):
 
 @compiled
 @pytest.mark.parametrize("name", [name for name in pages_with("python") if name not in PROGRAMS | SECTIONS])
+@patch.dict(METHODS)  # a page registers a method
 def test_python_blocks_run_and_print_what_they_say(name, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     namespace = {}
