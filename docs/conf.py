@@ -80,6 +80,7 @@ html_theme = "pydata_sphinx_theme"
 html_title = "klump"
 html_static_path = ["_static"]
 html_extra_path = ["generated/report"]
+(HERE / "generated" / "report").mkdir(parents=True, exist_ok=True)
 html_css_files = ["klump.css"]
 html_show_sourcelink = False
 html_copy_source = False
@@ -123,7 +124,6 @@ SECTIONS = {
 
 def copy_pages(app):
     """Make pages of the site from files beside docs/; their links to docs/ become absolute."""
-    (HERE / "generated").mkdir(exist_ok=True)
     for name, target in COPIES.items():
         text = (HERE.parent / name).read_text(encoding="utf-8").replace("](docs/", "](/")
         copy = HERE / target
@@ -135,7 +135,6 @@ def write_example_report(app):
     """Write the report that the gallery links to, unless it is there already."""
     report = HERE / "generated" / "report" / "letters_report.html"
     if not report.exists():
-        report.parent.mkdir(parents=True, exist_ok=True)
         letters = klump.datasets.letter_bigrams()
         found = klump.grid(letters, range(2, 8), [0.2, 0.5, 0.8, 1.0], effort="quick")
         found.report(report, title="Letters of a novel")

@@ -9,6 +9,7 @@ Chains of more states than fit into a picture are drawn as densities of bins, wi
 """
 
 import klump
+from klump.sources.random_chains import sparse_block_chain
 
 chain = klump.datasets.letter_bigrams()
 answer = klump.aggregate(chain, n_states=4, beta=0.8)
@@ -16,7 +17,5 @@ axes = answer.plot()
 
 # %%
 # A sparse chain with 20,000 states in 5 groups:
-from klump.sources.random_chains import sparse_block_chain  # noqa: E402
-
 large, planted = sparse_block_chain(20_000, 5, random_state=0)
 axes_of_large = klump.Aggregation.from_labels(large, planted).plot()
