@@ -32,8 +32,8 @@ _MAX_CURVES = 8
 _LOGARITHMIC = 20.0
 # A logarithmic axis of a smaller ratio has ticks at 1, 2, 5, 10, and one of a larger ratio at powers of ten.
 _FEW_DECADES = 300.0
-# Timescales shorter than this, in steps, count as zero, and are not on a logarithmic axis.
-_MIN_TIMESCALE = 1e-3
+# Timescales shorter than this, in steps, are not drawn: their eigenvalues, below 1e-11, are rounding errors of zero.
+_MIN_TIMESCALE = 0.04
 # Times from this number of steps are written with an exponent.
 _EXPONENT_FROM = 1e5
 # Largest number of timescales with values beside the dots.
