@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from klump.arguments import check_count
-from klump.chain.wording import format_number
 from klump.errors import ConvergenceError, InvalidArgumentError
 from klump.plots.figure import FAILED, GRID, KLUMP, OUTSIDE, TEXT, panel, tidy
 from klump.plots.text import add_legend, cut_text, legend_above, plain
@@ -33,8 +32,10 @@ _MAX_CURVES = 8
 _LOGARITHMIC = 20.0
 # A logarithmic axis of a smaller ratio has ticks at 1, 2, 5, 10, and one of a larger ratio at powers of ten.
 _FEW_DECADES = 300.0
-# Timescales shorter than this, in steps, count as zero, and are not on a logarithmic axis.
-_MIN_TIMESCALE = 1e-3
+# Timescales shorter than this, in steps, are not drawn: their eigenvalues, below 1e-11, are rounding errors of zero.
+_MIN_TIMESCALE = 0.04
+# Times from this number of steps are written with an exponent.
+_EXPONENT_FROM = 1e5
 # Largest number of timescales with values beside the dots.
 _MAX_VALUES = 6
 # Largest default number of steps of the Chapman-Kolmogorov test: of chains whose powers are squared, and of others.
@@ -46,9 +47,9 @@ _SMALL_CHAIN = 2_000
 _N_STEPS = 24
 # Lines of the chains: label, line style, marker.
 _CHAINS: dict[str, tuple[str, Any, str]] = {
-    "original": ("original chain", "-", "o"),
-    "aggregated": ("aggregated, one step", (0, (4, 2)), ""),
-    "long_time": ("aggregated, long-time", (0, (1, 1.4)), ""),
+    "original": ("original", "-", "o"),
+    "aggregated": ("aggregated", (0, (4, 2)), ""),
+    "long_time": ("long-time", (0, (1, 1.4)), ""),
 }
 # Colours of the chains, where colours do not stand for groups.
 _COLOURS = {"original": TEXT, "aggregated": KLUMP, "long_time": OUTSIDE}
@@ -284,11 +285,20 @@ def draw_timescales(
     return axes
 
 
+def _format_time(steps: float) -> str:
+    """Format a time with three significant digits.
+
+    >>> _format_time(9.3303), _format_time(1234567.0), _format_time(12345.6)
+    ('9.33', '1.23e+06', '12,300')
+    """
+    return f"{float(f'{steps:.3g}'):,g}" if steps < _EXPONENT_FROM else f"{steps:.2e}"
+
+
 def _write_values(axes: Axes, where: Any, values: Any, colour: str) -> None:
     for x, value in zip(where.tolist(), values.tolist(), strict=True):
         if np.isfinite(value):
             style: Any = {"ha": "center", "rotation": 90, "fontsize": 7.5, "color": colour}
-            axes.annotate(format_number(value), (x, value), (0, 7), textcoords="offset points", **style)
+            axes.annotate(_format_time(value), (x, value), (0, 7), textcoords="offset points", **style)
 
 
 def lag_scan(scan: LagScan, path: str | PathLike[str] | None = None, *, ax: Axes | None = None) -> Axes:

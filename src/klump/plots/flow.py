@@ -162,7 +162,8 @@ def _name_bars(axes: Axes, bars: Sequence[Bar], answer: Aggregation, side: str, 
     size = min(_SIZE, 0.9 * height / len(heaviest) / _LINE_HEIGHT)
     ordered = sorted(heaviest, key=lambda bar: bar.bottom)
     centres = np.array([(bar.bottom + bar.top) / 2.0 for bar in ordered])
-    places = spread(centres, _LINE_HEIGHT * size * unit)
+    half = _LINE_HEIGHT * size * unit / 2.0
+    places = spread(centres, 2.0 * half, (low + half, high - half))
     away = -1.0 if side == "right" else 1.0
     for bar, centre, place in zip(ordered, centres, places, strict=True):
         moved = abs(place - centre) > 0.25 * size * unit

@@ -64,13 +64,15 @@ def halo() -> list[Any]:
     return [import_module("matplotlib.patheffects").withStroke(linewidth=2.5, foreground="white")]
 
 
-def spread(wanted: Floats, least: float) -> Floats:
+def spread(wanted: Floats, least: float, ends: tuple[float, float] = (-np.inf, np.inf)) -> Floats:
     """Places as near as possible to those wanted, in ascending order, each at least a distance from the one before.
 
-    The sum of squared moves is the least; the order of ``wanted`` must be ascending.
+    The sum of squared moves is the least, and no place is beyond the ends; the order of ``wanted`` must be ascending.
 
     >>> spread(np.array([0.0, 0.1, 5.0]), 1.0)
     array([-0.45,  0.55,  5.  ])
+    >>> spread(np.array([0.0, 0.1, 5.0]), 1.0, (0.0, 4.0))
+    array([0., 1., 4.])
     """
     # Isotonic regression of the places less their least distances: adjacent violators are pooled.
     shifted = np.asarray(wanted) - least * np.arange(len(wanted))
@@ -81,9 +83,8 @@ def spread(wanted: Floats, least: float) -> Floats:
             before, size = pools.pop()
             mean, count = (before * size + mean * count) / (size + count), size + count
         pools.append((mean, count))
-    return np.repeat([mean for mean, _ in pools], [count for _, count in pools]) + least * np.arange(
-        len(wanted)
-    )
+    means = np.repeat([mean for mean, _ in pools], [count for _, count in pools])
+    return np.clip(means, ends[0], ends[1] - least * (len(means) - 1)) + least * np.arange(len(means))
 
 
 def write_beside_dots(axes: Axes, points: Floats, words: Sequence[str], colours: Sequence[str]) -> None:

@@ -148,7 +148,8 @@ def _name_groups(
     named = np.sort(np.argsort(-np.diff(view.borders), kind="stable")[:MAX_NAMED])
     centres = (view.borders[named] + view.borders[named + 1]) / 2.0 / n
     size = min(_GROUP_SIZE, 0.85 * side / len(named) / _LINE_HEIGHT)
-    places = spread(centres, _LINE_HEIGHT * size / side)
+    half = _LINE_HEIGHT * size / side / 2.0
+    places = spread(centres, 2.0 * half, (half, 1.0 - half))
     for group, centre, place in zip(named.tolist(), centres, places, strict=True):
         name, colour = names[group], colours[group]
         moved = abs(place - centre) > 0.25 * size / side

@@ -72,8 +72,13 @@ def save_picture(found: Any, path: str | PathLike[str]) -> None:
         found.plot(path)
 
 
+def _count_states(answer: Aggregation) -> str:
+    n = answer.original.n_states
+    return f"{n:,} state{'s' * (n != 1)}"
+
+
 def _title(answer: Aggregation) -> str:
-    title = f"{format_count(answer.original.n_states, 'state')} in {format_count(answer.n_states, 'group')}"
+    title = f"{_count_states(answer)} in {format_count(answer.n_states, 'group')}"
     # Costs of a chain that is not irreducible are not defined.
     if answer.original.is_irreducible:
         gamma = rf", $\gamma$ = {answer.gamma:g}" if answer.gamma > 0.0 else ""
@@ -103,9 +108,9 @@ def _answer_overview(answer: Aggregation) -> Figure:
 
 def _path_overview(answers: AggregationPath) -> Figure:
     figure = new_figure(13.0, 9.0)
-    original, numbers = answers[0].original, sorted({answer.n_states for answer in answers})
+    numbers = sorted({answer.n_states for answer in answers})
     groups = f"{numbers[0]} to " * (len(numbers) > 1) + format_count(numbers[-1], "group")
-    title = f"{format_count(original.n_states, 'state')} in {groups}" + " (interrupted)" * answers.interrupted
+    title = f"{_count_states(answers[0])} in {groups}" + " (interrupted)" * answers.interrupted
     figure.suptitle(title, color=TEXT, fontsize=12)
     axes = figure.subplot_mosaic([["costs", "plane"], ["flow", "flow"]])
     costs(answers, ax=axes["costs"])
