@@ -31,6 +31,7 @@ ROOMS = [
     "estimator",
     "comparison",
     "views",
+    "notebooks",
     "plots",
     "report",
     "experiments",
@@ -38,7 +39,8 @@ ROOMS = [
     "cli",
 ]
 # Lazily, inside functions: what builds finished chains for the user stands in sources, but calls the chain; and
-# results can plot themselves; and dynamics, which compute with finished chains, are methods of a chain.
+# results can plot themselves and show themselves in notebooks; and dynamics, which compute with finished chains, are
+# methods of a chain.
 ALLOWED_BACK = {
     ("sources", "chain"),
     ("chain", "dynamics"),
@@ -49,6 +51,11 @@ ALLOWED_BACK = {
     ("dynamics", "plots"),
     ("resampling", "plots"),
     ("selection", "plots"),
+    ("chain", "notebooks"),
+    ("aggregation", "notebooks"),
+    ("resampling", "notebooks"),
+    ("selection", "notebooks"),
+    ("comparison", "notebooks"),
 }
 HEAVY = {
     "bokeh",

@@ -6,7 +6,7 @@ start moves random states as long as that lowers the cost.
 To make it yours, copy this file to ``src/klump/search/<your_method>.py``, fill in what the comments ask for, and add
 one entry to ``METHODS`` in ``src/klump/search/registry.py``::
 
-    Method("heaviest", _lazily("heaviest", "heaviest"), "heaviest states alone, then random moves"),
+    Method("heaviest", _lazy("heaviest", "heaviest"), "heaviest states alone, then random moves"),
 
 with the traits that differ from the defaults (``Method`` lists them). Then add a row to the table in docs/methods.md,
 and the name to the docstring of ``klump.aggregate``: ``tests/search/test_methods.py`` fails until both are there. It

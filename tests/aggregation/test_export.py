@@ -5,6 +5,7 @@ import sys
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 import klump
 from cells import CELLS, StandIn, T, make_anndata
@@ -103,6 +104,21 @@ def test_cells_are_matched_by_name(rng):
     answer.to_anndata(adata)
     assert adata.obs["klump"].cat.codes.tolist() == [-1, 1, 0, 0]
     assert np.isnan(adata.obsm["klump_memberships"][0]).all()
+
+
+def test_the_state_of_restarts_is_no_cell():
+    """Restarts at many cells go through one more state."""
+    cells = [f"cell {i}" for i in range(150)]
+    ring = sparse.csr_array((np.ones(150), (np.arange(150), np.roll(np.arange(150), -1))), shape=(150, 150))
+    chain = klump.MarkovChain(ring, states=cells, restart=0.05)
+    assert chain.states[-1] == "(restart)"
+    answer = Aggregation.from_labels(chain, np.arange(151) // 60)
+    adata = StandIn()
+    adata.obs_names = cells[::-1]
+    adata.obs = adata.obs.reindex(cells[::-1])
+    answer.to_anndata(adata)
+    assert adata.obs["klump"].cat.codes.tolist() == (np.arange(150) // 60).tolist()[::-1]
+    assert adata.obsm["klump_memberships"].shape == (150, 3)
 
 
 def test_another_anndata():

@@ -14,6 +14,7 @@ import subprocess
 import sys
 from contextlib import chdir, suppress
 from pathlib import Path
+from unittest.mock import patch
 
 import click
 import numba
@@ -23,10 +24,13 @@ from click.testing import CliRunner
 
 import klump
 from klump.cli import main
+from klump.search.registry import METHODS
 from klump.sources.random_chains import block_chain
 
 ROOT = Path(__file__).parents[2]
-PAGES = {page.name: page for page in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]}
+PAGES = {"README.md": ROOT / "README.md"} | {
+    page.relative_to(ROOT / "docs").as_posix(): page for page in sorted((ROOT / "docs").rglob("*.md"))
+}
 
 _SMALL_CHAIN = """
 import klump
@@ -80,12 +84,22 @@ PROGRAMS = {"many_machines.md"}
 SECTIONS = {"bring_your_data.md"}
 # Pages that show what they print, beside the line or in a block ```text below.
 PRINTED = {
+    "adding_a_method.md",
+    "communities/behaviour.md",
+    "communities/data_science.md",
+    "communities/molecular_dynamics.md",
+    "communities/networks.md",
+    "communities/single_cell.md",
+    "communities/verification.md",
     "continuous_time.md",
     "dynamics.md",
     "guarantees.md",
     "many_machines.md",
+    "other_tools.md",
+    "roles_and_communities.md",
     "tutorial.md",
     "verification.md",
+    "what_is_markov_aggregation.md",
 }
 
 # Commands that are parsed but not run, and why.
@@ -131,6 +145,7 @@ def test_the_lists_name_existing_pages():
 
 @compiled
 @pytest.mark.parametrize("name", [name for name in pages_with("python") if name not in PROGRAMS | SECTIONS])
+@patch.dict(METHODS)  # a page registers a method
 def test_python_blocks_run_and_print_what_they_say(name, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     namespace = {}
@@ -228,8 +243,9 @@ def small_files(tmp_path_factory):
     for file in ("letters.csv", "src/klump/data/letter_bigrams.csv"):
         (folder / file).parent.mkdir(parents=True, exist_ok=True)
         (folder / file).write_text("from,to,count\n" + rows)
-    with chdir(folder):  # writes voters.tra and uneven.tra
+    with chdir(folder):  # writes voters.tra, uneven.tra, disks.tra and worn.tra
         exec(blocks("verification.md", "python")[0][1], {})
+        exec(blocks("communities/verification.md", "python")[0][1], {})
     return folder
 
 

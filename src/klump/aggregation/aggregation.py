@@ -415,6 +415,12 @@ class Aggregation(AggregationDynamics, Verification, Exports, Pictures):
 
         save(self, path)
 
+    def _repr_html_(self) -> str:
+        """HTML for notebooks."""
+        from klump import notebooks
+
+        return notebooks.aggregation_html(self)
+
     def __str__(self) -> str:
         return "\n".join(answer_lines(self))
 

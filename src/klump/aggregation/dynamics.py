@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 
 from klump.aggregation.mapping import Mapping
 from klump.chain import MarkovChain
-from klump.errors import ConvergenceError, InvalidArgumentError, KlumpError
+from klump.errors import ConvergenceError, InvalidArgumentError
 
 if TYPE_CHECKING:
     from klump.dynamics import ChapmanKolmogorov, LagScan, LongTimeChain
@@ -47,19 +48,12 @@ class AggregationDynamics:
     @cached_property
     def _slowest_timescales(self) -> tuple[float, float] | None:
         """Slowest timescales of the original and the aggregated chain in steps; None if they take too much time."""
-        from klump.dynamics.timescales import estimate_slowest
-
         if not self.original.is_irreducible or not 1 < self.chain.n_states < self.original.n_states:
             return None
-        # They serve a note, and nobody asked for them: what cannot be computed is left out.
-        try:
-            with np.errstate(all="ignore"):
-                original, aggregated = estimate_slowest(self.original), estimate_slowest(self.chain)
-        except (KlumpError, np.linalg.LinAlgError):
-            return None
+        original, aggregated = self.original._slowest_timescale, self.chain._slowest_timescale
         return None if original is None or aggregated is None else (original, aggregated)
 
-    def chapman_kolmogorov(self, steps: Any) -> ChapmanKolmogorov:
+    def chapman_kolmogorov(self, steps: Any, *, long_time: bool = True) -> ChapmanKolmogorov:
         """Chapman-Kolmogorov test: U P^t W of the original chain beside Q^t and beside the long-time chain's power.
 
         All of them are exact; P^t is not formed. For a lumpable partition the first two are equal.
@@ -68,6 +62,8 @@ class AggregationDynamics:
         ----------
         steps
             The largest t, for 1, 2, ..., t, or a list of numbers of steps.
+        long_time
+            Whether to include the long-time chain, which takes seconds for tens of thousands of states.
 
         Examples
         --------
@@ -80,13 +76,10 @@ class AggregationDynamics:
 
         matrix: Any = self.chain.transition_matrix
         matrix = matrix.toarray() if self.chain.is_sparse else matrix
-        try:
-            late = self.long_time_chain.transition_matrix
-        except (
-            InvalidArgumentError,
-            ConvergenceError,
-        ):  # linearly dependent groups of a soft map, or no convergence
-            late = None
+        late = None
+        # There is none if the groups of a soft map are linearly dependent, or the solver does not converge.
+        with suppress(InvalidArgumentError, ConvergenceError):
+            late = self.long_time_chain.transition_matrix if long_time else None
         return compare(self.original, self.map.weights, matrix, late, steps)
 
     def first_passage_times(self) -> NDArray[np.float64]:

@@ -202,7 +202,10 @@ def to_anndata(agg: Aggregation, adata: Any, key: str = "klump") -> None:
 
 
 def _places_of_cells(agg: Aggregation, adata: Any) -> Any:
-    """Index of the state of each cell, by name; -1 for a cell that the chain does not have, after a restriction."""
+    """Index of the state of each cell, by name; -1 for a cell that the chain does not have, after a restriction.
+
+    The state ``(restart)`` is no cell.
+    """
     cells, states = list(adata.obs_names), agg.original.states
     if agg.original.has_names:
         number = {str(state): i for i, state in enumerate(states)}
@@ -211,7 +214,7 @@ def _places_of_cells(agg: Aggregation, adata: Any) -> Any:
         place = np.arange(len(states))
     else:
         place = np.full(len(cells), -1)
-    if np.count_nonzero(place >= 0) < len(states):
+    if np.count_nonzero(place >= 0) < np.count_nonzero(agg.original.original_index >= 0):
         raise InvalidArgumentError(
             f"has {len(cells)} cells, but the chain has {len(states)} states that are not all among them",
             argument="adata",

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from klump import signals
 from klump.aggregation.aggregation import Aggregation
 from klump.aggregation.expectation import announce_search
+from klump.aggregation.layout import grid_lines
 from klump.aggregation.many import check_method_with_number, run_on_one_worker
-from klump.aggregation.notes import format_interruption
 from klump.aggregation.options import Options
 from klump.aggregation.question import build_answer
 from klump.arguments import DEFAULT_SEED, Progress, check_beta, check_betas, check_groups, check_progress
@@ -56,11 +56,11 @@ class AggregationGrid:
     ((2, 2), (2, 2))
     >>> print(found)
     4 states, auto, seed 0; costs in bits
-    groups  beta      cost    kept   epsilon
-         2   0.5  0.054016   83.1%  0.000000
-         2     1  0.108032   83.1%  0.000000
-         3   0.5  0.052008   83.7%  0.050000
-         3     1  0.054016   83.7%  0.050000
+    groups  beta      cost   kept   epsilon
+         2   0.5  0.054016  83.1%  0.000000
+         2     1  0.108032  83.1%  0.000000
+         3   0.5  0.052008  83.7%  0.050000
+         3     1  0.054016  83.7%  0.050000
     """
 
     n_states: tuple[int, ...]
@@ -199,22 +199,14 @@ class AggregationGrid:
             f"AggregationGrid({self.original.n_states:,} states, n_states={groups}, betas={betas}{stopped})"
         )
 
+    def _repr_html_(self) -> str:
+        """HTML for notebooks."""
+        from klump import notebooks
+
+        return notebooks.grid_html(self)
+
     def __str__(self) -> str:
-        first = self.aggregations[0]
-        lines = [
-            f"{format_count(self.original.n_states, 'state')}, {first.method}, seed {first.random_state}"
-            f"{f', gamma = {self.gamma:g}' * (self.gamma > 0)}; costs in bits",
-            f"{'groups':>6}  {'beta':>4}  {'cost':>8}  {'kept':>6}  {'epsilon':>8}",
-        ]
-        for answer in self:
-            epsilon = _epsilon(answer)
-            lines.append(
-                f"{answer.n_states:>6}  {answer.beta:>4g}  {answer.cost:8.6f}  {answer.kept:6.1%}  "
-                + ("    soft" if epsilon is None else f"{epsilon:8.6f}")
-            )
-        if self.interrupted:
-            lines.append(f"{format_interruption(self)}: {format_count(len(self.not_run), 'cell')} not run")
-        return "\n".join(lines)
+        return "\n".join(grid_lines(self))
 
 
 def grid(

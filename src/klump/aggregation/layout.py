@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from klump.aggregation.notes import format_interruption
 from klump.chain.wording import (
     CUT,
     cell_len,
@@ -20,6 +21,7 @@ from klump.chain.wording import (
 
 if TYPE_CHECKING:
     from klump.aggregation.aggregation import Aggregation
+    from klump.aggregation.grids import AggregationGrid
     from klump.aggregation.path import AggregationPath
     from klump.chain import MarkovChain
 
@@ -36,18 +38,25 @@ _MAX_NAME_WIDTH = 24
 
 def answer_lines(agg: Aggregation) -> list[str]:
     """Describe an answer on a screenful of lines: groups, costs, the matrix of the aggregated chain, and notes."""
-    gamma = f", gamma = {agg.gamma:g}" if agg.gamma > 0 else ""
-    lag = f", lag = {agg.lag}" if agg.lag > 1 else ""
     notes = [f"note: {note}" for note in agg.notes]
     limit = max(_MAX_GROUPS - len(notes) // 2, 4)
     return [
-        f"{format_count(agg.original.n_states, 'state')} in {format_count(agg.n_states, 'group')}, "
-        f"beta = {agg.beta:g}{gamma}{lag}, {agg.method}",
+        answer_title(agg),
         *group_lines(agg, _WIDTH, limit=limit),
         *(_cost_lines(agg) if agg.original.is_irreducible else []),
         *matrix_lines(agg.chain, _WIDTH, agg.names, limit=limit, cut=True),
         *notes,
     ]
+
+
+def answer_title(agg: Aggregation) -> str:
+    """Sizes, beta, gamma, lag and method of an answer."""
+    gamma = f", gamma = {agg.gamma:g}" if agg.gamma > 0 else ""
+    lag = f", lag = {agg.lag}" if agg.lag > 1 else ""
+    return (
+        f"{format_count(agg.original.n_states, 'state')} in {format_count(agg.n_states, 'group')}, "
+        f"beta = {agg.beta:g}{gamma}{lag}, {agg.method}"
+    )
 
 
 def _cost_lines(agg: Aggregation) -> list[str]:
@@ -59,14 +68,27 @@ def _cost_lines(agg: Aggregation) -> list[str]:
     ]
 
 
+def group_rows(
+    agg: Aggregation, limit: int | None = None
+) -> list[tuple[int, str, str, tuple[Hashable, ...]]]:
+    """Number, name, mass and members of each group, at most ``limit``.
+
+    The name is empty unless names were given, the mass unless the chain is irreducible.
+    """
+    shown = agg.n_states if limit is None else min(agg.n_states, limit)
+    names = [""] * shown if agg.group_names is None else agg.names
+    masses = map(format_number, agg.masses[:shown].tolist()) if agg.original.is_irreducible else [""] * shown
+    return list(zip(range(shown), names[:shown], masses, agg.groups[:shown], strict=True))
+
+
 def group_lines(agg: Aggregation, width: int, *, full: bool = False, limit: int | None = None) -> list[str]:
     """List groups with their sizes, members and, if the chain is irreducible, stationary masses.
 
     Names that were given have a column; default names are the first members.
     """
     has_masses, named = agg.original.is_irreducible, agg.group_names is not None
-    shown = agg.n_states if limit is None else min(agg.n_states, limit)
-    names = [fit(name, _MAX_NAME_WIDTH) for name in agg.names[:shown]] if named else []
+    rows = group_rows(agg, limit)
+    names = [fit(name, _MAX_NAME_WIDTH) for _, name, _, _ in rows]
     name_width = max(map(cell_len, ["name", *names]))
 
     def start(number: Any, name: str, size: Any, mass: str) -> str:
@@ -76,15 +98,14 @@ def group_lines(agg: Aggregation, width: int, *, full: bool = False, limit: int 
     order = "members, heaviest first" if has_masses else "members"
     lines = [start("group", "name", "states", "mass") + order]
     indent = " " * len(start("", "", "", ""))
-    for label, members in enumerate(agg.groups[:shown]):
-        mass = format_number(float(agg.masses[label])) if has_masses else ""
-        first = start(label, names[label] if named else "", len(members), mass)
+    for label, _, mass, members in rows:
+        first = start(label, names[label], len(members), mass)
         if full:
             lines += _wrap_names(first, [format_state(state) for state in members], indent, width)
         else:
             lines.append((first + list_states(members, max(width - cell_len(indent), 1))).rstrip())
-    if shown < agg.n_states:
-        lines.append(f"{CUT:>5}  +{format_count(agg.n_states - shown, 'group')}")
+    if len(rows) < agg.n_states:
+        lines.append(f"{CUT:>5}  +{format_count(agg.n_states - len(rows), 'group')}")
     return lines
 
 
@@ -149,17 +170,66 @@ def path_lines(path: AggregationPath) -> list[str]:
     """Describe a path as a table of at most a screenful of rows."""
     if not len(path):
         return ["no aggregations"]
+    columns, rows = path_table(path)
+    return [path_title(path), *table_lines(columns, cut_rows(rows, _MAX_STEPS))]
+
+
+def path_title(path: AggregationPath) -> str:
+    """Sizes, method and gamma of a path that is not empty."""
     first, sizes = path[0], {agg.n_states for agg in path}
     groups = f"{min(sizes)} to " * (len(sizes) > 1) + format_count(max(sizes), "group")
     gamma = f", gamma = {first.gamma:g}" if first.gamma > 0 else ""
-    columns, rows = path_table(path)
-    if len(rows) > _MAX_STEPS:
-        half = _MAX_STEPS // 2
-        rows = [*rows[:half], (CUT, *[""] * (len(columns) - 1)), *rows[half + 1 - _MAX_STEPS :]]
-    return [
-        f"{format_count(first.original.n_states, 'state')} in {groups}, {first.method}{gamma}; costs in bits",
-        *table_lines(columns, rows),
+    return (
+        f"{format_count(first.original.n_states, 'state')} in {groups}, {first.method}{gamma}; costs in bits"
+    )
+
+
+def cut_rows(rows: Sequence[Sequence[str]], most: int) -> list[Sequence[str]]:
+    """Rows of a table, of more than ``most`` those at the start and at the end.
+
+    >>> cut_rows([("1", "a"), ("2", "b"), ("3", "c"), ("4", "d")], 3)
+    [('1', 'a'), ('...', ''), ('4', 'd')]
+    """
+    if len(rows) <= most:
+        return list(rows)
+    half = most // 2
+    return [*rows[:half], (CUT, *[""] * (len(rows[0]) - 1)), *rows[half + 1 - most :]]
+
+
+def grid_lines(grid: AggregationGrid) -> list[str]:
+    """Describe a grid as a table of all of its cells."""
+    columns, rows = grid_table(grid)
+    return [grid_title(grid), *table_lines(columns, rows), *grid_ending(grid)]
+
+
+def grid_title(grid: AggregationGrid) -> str:
+    """Size, method, seed and gamma of a grid."""
+    first = grid.aggregations[0]
+    gamma = f", gamma = {grid.gamma:g}" if grid.gamma > 0 else ""
+    states = format_count(grid.original.n_states, "state")
+    return f"{states}, {first.method}, seed {first.random_state}{gamma}; costs in bits"
+
+
+def grid_table(grid: AggregationGrid) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """Columns and rows of a grid, a row per cell that was run."""
+    rows: list[tuple[str, ...]] = [
+        (
+            str(agg.n_states),
+            f"{agg.beta:g}",
+            f"{agg.cost:.6f}",
+            f"{agg.kept:.1%}",
+            "soft" if agg.map.labels is None else f"{agg.bisimulation.epsilon:.6f}",
+        )
+        for agg in grid
     ]
+    return ("groups", "beta", "cost", "kept", "epsilon"), rows
+
+
+def grid_ending(grid: AggregationGrid) -> list[str]:
+    """The interruption of a grid, if there was one."""
+    if not grid.interrupted:
+        return []
+    return [f"{format_interruption(grid)}: {format_count(len(grid.not_run), 'cell')} not run"]
 
 
 def _wrap_names(first: str, words: Iterable[str], indent: str, width: int) -> list[str]:

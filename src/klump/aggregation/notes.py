@@ -43,8 +43,8 @@ class Note(Sentence):
     __slots__ = ()
 
 
-def notes_on(answer: Aggregation) -> Iterator[Note]:
-    """Yield the notes on an answer: chain, map, kept share, interruption."""
+def notes_on(answer: Aggregation, *, timescales: bool = True) -> Iterator[Note]:
+    """Yield the notes on an answer: chain, map, kept share, timescales unless they are left out, interruption."""
     chain, method = answer.original, METHODS.get(answer.method)
     for change in chain.applied:
         yield Note(change, "applied")
@@ -74,7 +74,7 @@ def notes_on(answer: Aggregation) -> Iterator[Note]:
             f"states, so successive groups are almost independent{_advice(answer, method)}",
             "trivial",
         )
-    yield from _notes_on_time(answer)
+    yield from _notes_on_time(answer, timescales=timescales)
     if answer.interrupted:
         yield Note(f"{format_interruption(answer)}: this is the best found so far", "interrupted")
 
@@ -115,14 +115,14 @@ def _steps(time: float) -> str:
     return f"{time:,.0f} steps" if 100.0 <= time < 1e6 else f"{time:.3g} steps"
 
 
-def _notes_on_time(answer: Aggregation) -> Iterator[Note]:
+def _notes_on_time(answer: Aggregation, *, timescales: bool) -> Iterator[Note]:
     if answer.microstates is not None:
         yield Note(
             f"the groups were searched at lag {answer.lag:,} on {answer.microstates:,} microstates, as P^{answer.lag} "
             "has too many transitions; chain and costs are those of one step, and lag_scan() has those at a lag",
             "lag",
         )
-    found = answer._slowest_timescales
+    found = answer._slowest_timescales if timescales else None
     if found is not None and found[0] > max(_SLOW_STEPS, _FALLS_SHORT * found[1]):
         yield Note(
             f"too fast: the slowest timescale is {_steps(found[0])} in the original chain and {_steps(found[1])} in "

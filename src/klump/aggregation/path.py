@@ -156,5 +156,11 @@ class AggregationPath(Sequence[Aggregation]):
         betas = ", ".join(f"{beta:g}" for beta in self.betas)
         return f"AggregationPath(betas=[{betas}])"
 
+    def _repr_html_(self) -> str:
+        """HTML for notebooks."""
+        from klump import notebooks
+
+        return notebooks.path_html(self)
+
     def __str__(self) -> str:
         return "\n".join(path_lines(self))

@@ -136,6 +136,12 @@ class AggregationTree:
 
         return plots.finish(plots.dendrogram(self, n_states), path)
 
+    def _repr_html_(self) -> str:
+        """HTML for notebooks."""
+        from klump import notebooks
+
+        return notebooks.tree_html(self)
+
     def __repr__(self) -> str:
         by = "relaxed" if self.is_relaxed else f"beta={self.beta:g}"
         return f"AggregationTree({self.original.n_states:,} states, {self.n_leaves:,} leaves, {by})"

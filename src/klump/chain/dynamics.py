@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from klump.arguments import DEFAULT_SEED, is_number
 from klump.chain.quantities import ChainQuantities
-from klump.errors import UNSET
+from klump.errors import UNSET, KlumpError
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
@@ -60,6 +60,20 @@ class ChainDynamics(ChainQuantities):
         from klump.dynamics.timescales import timescales
 
         return timescales(cast("MarkovChain", self), n)
+
+    @cached_property
+    def _slowest_timescale(self) -> float | None:
+        """The slowest timescale of an irreducible chain in steps; None if it takes too much time.
+
+        It serves notes and reports, where nobody asked for it: what cannot be computed is left out.
+        """
+        from klump.dynamics.timescales import estimate_slowest
+
+        try:
+            with np.errstate(all="ignore"):
+                return estimate_slowest(cast("MarkovChain", self))
+        except (KlumpError, np.linalg.LinAlgError):
+            return None
 
     def first_passage_times(self, target: Any = None, source: Any = None) -> Any:
         """Mean first-passage times: expected numbers of steps until the chain is in a target for the first time.

@@ -179,6 +179,12 @@ class MarkovChain(ChainDynamics):
         size = f"{format_count(self.n_states, 'state')}, {format_count(self.n_transitions, 'transition')}"
         return f"MarkovChain({size}{changes})"
 
+    def _repr_html_(self) -> str:
+        """HTML for notebooks."""
+        from klump import notebooks
+
+        return notebooks.chain_html(self)
+
     def power(self, steps: int) -> MarkovChain:
         """Chain P^steps of every ``steps``-th state, with the same stationary distribution.
 

@@ -93,7 +93,8 @@ def list_states(states: Sequence[Hashable], width: int) -> str:
     whole = " ".join(names)
     if len(names) == len(states) and cell_len(whole) <= width:
         return whole
-    line = names[0]
+    more = f" ... +{len(states) - 1}" if len(states) > 1 else ""
+    line = fit(names[0], max(width - len(more), len(CUT) + 1))
     for count, name in enumerate(names[1:], start=1):
         longer = f"{line} {name}"
         if cell_len(f"{longer} ... +{len(states) - count - 1}") > width:
@@ -123,6 +124,8 @@ def fit(text: str, width: int) -> str:
     text = text if text.isprintable() else repr(text)
     if cell_len(text) <= width:
         return text
+    # Combining characters take no column: four per column are plenty.
+    text = text[: 4 * width]
     while cell_len(text) > width - len(CUT):
         text = text[:-1]
     return text + CUT

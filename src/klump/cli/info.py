@@ -97,16 +97,12 @@ def _properties(chain: MarkovChain) -> dict[str, Any]:
 
 def _lines(source: ChainInput, chain: MarkovChain, properties: dict[str, Any]) -> list[str]:
     from klump.chain.concentration import is_concentrated
-    from klump.chain.wording import format_number, format_state
+    from klump.chain.facts import rate_rows, size_rows
+    from klump.chain.wording import format_state
     from klump.cli import tables
 
     width = tables.terminal_width()
-    degree = chain.n_transitions / chain.n_states
-    storage = "sparse" if chain.is_sparse else "dense"
-    rows = [
-        ("states", str(chain.n_states)),
-        ("transitions", f"{chain.n_transitions}, {degree:.1f} per state; stored {storage}"),
-    ]
+    rows = size_rows(chain)
     if not properties["irreducible"]:
         rows += _class_rows(chain, width - tables.FACT_WIDTH)
         return [tables.title(source.path), *chain.applied, *tables.facts(rows)]
@@ -114,9 +110,7 @@ def _lines(source: ChainInput, chain: MarkovChain, properties: dict[str, Any]) -
     period = properties["period"]
     rows += [
         ("irreducible", "yes, " + ("aperiodic" if period == 1 else f"with period {period}")),
-        ("reversible", "yes" if properties["reversible"] else "no"),
-        ("entropy rate", f"{format_number(properties['entropy_rate'])} bits per step, H(X2|X1)"),
-        ("redundancy", f"{format_number(properties['redundancy_rate'])} bits per step, I(X1;X2)"),
+        *rate_rows(chain),
         (
             "stationary",
             f"from {low['probability']:.3g} ({format_state(low['state'])}) "
@@ -135,6 +129,7 @@ def _class_rows(chain: MarkovChain, width: int) -> list[tuple[str, str]]:
     """Describe the communicating classes of a chain that is not irreducible, and the remedies."""
     import numpy as np
 
+    from klump.chain.facts import format_classes
     from klump.chain.restriction import largest_connected
     from klump.chain.wording import format_count
 
@@ -143,8 +138,7 @@ def _class_rows(chain: MarkovChain, width: int) -> list[tuple[str, str]]:
     sizes = np.bincount(classes.component, minlength=classes.n_classes)
     closed = closed[np.argsort(-sizes[closed], kind="stable")]
     transient = np.flatnonzero(~classes.closed[classes.component])
-    kinds = f"{format_count(len(closed), 'closed class', 'es')}, {format_count(len(transient), 'transient state')}"
-    rows = [("irreducible", f"no: {kinds}")]
+    rows = [("irreducible", f"no: {format_classes(classes)}")]
     for number in closed[:_MAX_CLASSES].tolist():
         kind = "absorbing" if sizes[number] == 1 else "closed"
         rows.append((f"  {kind}", _format_members(chain, classes.members(number), width)))

@@ -17,10 +17,11 @@ from klump.cli.options import (
     chain_options,
     effort_option,
     gamma_option,
+    jobs_option,
     method_option,
     output_option,
     printing_options,
-    search_options,
+    seed_option,
     time_limit_option,
 )
 from klump.cli.results import REPORT, check_picture, deliver
@@ -62,7 +63,11 @@ _MAX_COMPARED = 1_000
 @method_option(
     names_of(lambda method: not method.finds_number), "Search method, as for aggregate, except exact."
 )
-@search_options
+@click.option(
+    "--n-init", metavar="N", type=click.IntRange(1), default=20, show_default=True, help="Number of restarts."
+)
+@seed_option
+@jobs_option(-1)
 @effort_option
 @time_limit_option
 @click.option(

@@ -254,5 +254,11 @@ class Comparison(Sequence[Row]):
     def __len__(self) -> int:
         return len(self.rows)
 
+    def _repr_html_(self) -> str:
+        """HTML for notebooks."""
+        from klump import notebooks
+
+        return notebooks.comparison_html(self)
+
     def __str__(self) -> str:
         return "\n".join(lines(self))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from typing import TYPE_CHECKING
 
-from klump.aggregation.notes import format_interruption
+from klump.aggregation.notes import format_interruption, notes_on
 from klump.chain.wording import format_count, format_number, format_percent, format_seconds
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def sections(compared: Comparison) -> dict[str, list[Row]]:
 
 def table(compared: Comparison, width: int = WIDTH) -> list[str]:
     """Return the header, the rows, and the other sections under their headings."""
-    name_width = max(len("method"), *(len(row.name + _mark(row)) for row in compared))
+    name_width = max(len("method"), *(len(marked_name(row)) for row in compared))
     parts = sections(compared)
     successes = [row for rows in parts.values() for row in rows if row.error is None]
     header, *formatted = _format_rows(successes, name_width, width)
@@ -80,21 +80,38 @@ def _format_failure(row: Row, name_width: int, width: int) -> list[str]:
 
 def _format_rows(rows: list[Row], name_width: int, width: int) -> list[str]:
     """Return the header and the rows: names flush left, numbers flush right, without the columns that do not fit."""
-    numbers = [_cells(row) for row in rows]
-    # The column of generated information is shown only if gamma > 0.
-    header = [name for name in _HEADER if name != "generat." or any(row.gamma > 0.0 for row in rows)]
-    columns = {name: [cells[name] for cells in numbers] for name in header}
+    columns = number_columns(rows)
     widths = {name: max(map(len, (name, *column))) for name, column in columns.items()}
     for name in _OPTIONAL:
         if name in columns and name_width + sum(2 + w for w in widths.values()) > width:
             del columns[name], widths[name]
-    start = [f"{name:<{name_width}}" for name in ("method", *(row.name + _mark(row) for row in rows))]
+    start = [f"{name:<{name_width}}" for name in ("method", *map(marked_name, rows))]
     aligned = [[f"{cell:>{widths[name]}}" for cell in (name, *column)] for name, column in columns.items()]
     return ["  ".join(cells) for cells in zip(start, *aligned, strict=True)]
 
 
+def number_columns(rows: list[Row]) -> dict[str, list[str]]:
+    """Return the formatted numbers of rows that did not fail, by column."""
+    numbers = [_cells(row) for row in rows]
+    # The column of generated information is shown only if gamma > 0.
+    header = [name for name in _HEADER if name != "generat." or any(row.gamma > 0.0 for row in rows)]
+    return {name: [cells[name] for cells in numbers] for name in header}
+
+
 def footnotes(compared: Comparison, width: int = WIDTH) -> list[str]:
-    """Return the text of the marks, the notes on the best row, and packages used, not installed or not run."""
+    """Return the remarks, wrapped to a width."""
+    wrapped = (
+        textwrap.wrap(text, width, subsequent_indent="  ", break_on_hyphens=False)
+        for text in remarks(compared)
+    )
+    return [line for part in wrapped for line in part]
+
+
+def remarks(compared: Comparison, *, timescales: bool = True) -> list[str]:
+    """Return the text of the marks, the notes on the best row, and packages used, not installed or not run.
+
+    Without ``timescales`` the note that takes most time is left out.
+    """
     marks = {mark for row in compared for mark in _mark(row)}
     interruption = format_interruption(compared)
     texts = [
@@ -106,7 +123,8 @@ def footnotes(compared: Comparison, width: int = WIDTH) -> list[str]:
     if best is not None:
         # The heading states what was applied to the chain, the mark ! that the method was interrupted.
         stated = ("applied", "interrupted")
-        texts += [f"{best.method}: {note}" for note in best.notes if note.kind not in stated]
+        notes = notes_on(best, timescales=timescales)
+        texts += [f"{best.method}: {note}" for note in notes if note.kind not in stated]
     packages = dict.fromkeys((row.package, row.version) for row in compared if row.kind == "outside")
     if packages:
         texts.append(f"outside: {', '.join(f'{name} {version}' for name, version in packages)}")
@@ -114,8 +132,12 @@ def footnotes(compared: Comparison, width: int = WIDTH) -> list[str]:
         texts.append(f"not installed: {', '.join(compared.not_installed)}; pip install 'klump[compare]'")
     if compared.not_run:
         texts.append(f"{format_interruption(compared)} before: {', '.join(compared.not_run)}")
-    wrapped = (textwrap.wrap(text, width, subsequent_indent="  ", break_on_hyphens=False) for text in texts)
-    return [line for part in wrapped for line in part]
+    return texts
+
+
+def marked_name(row: Row) -> str:
+    """Return the name of a method with its marks."""
+    return row.name + _mark(row)
 
 
 def _mark(row: Row) -> str:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from klump.documents import name, plain
 from klump.report.cells import Cells
-from klump.report.dynamics import Dynamics, Floats, dynamics_of, original_timescales
+from klump.report.dynamics import Dynamics, dynamics_of, original_timescales
 from klump.report.sentences import certificate, over_time
 from klump.views import PALETTE, Graph, flow, graph, ordered_matrix
 
@@ -49,7 +49,8 @@ def contents(
     partitions = []
     for done, cell in enumerate(distinct.values()):
         reported(done, len(distinct))
-        partitions.append(_partition(cells.answers[cell], identities[cell], slowest, missing))
+        over = dynamics_of(cells.answers[cell], slowest, missing, len(distinct))
+        partitions.append(_partition(cells.answers[cell], identities[cell], over))
     reported(len(distinct), len(distinct))
     first = cells.first()
     return plain(
@@ -100,11 +101,8 @@ def encode(array: NDArray[Any]) -> str:
     return base64.b64encode(np.ascontiguousarray(array).tobytes()).decode("ascii")
 
 
-def _partition(
-    answer: Aggregation, identities: Sequence[int], slowest: Floats | None, missing: str | None
-) -> dict[str, Any]:
+def _partition(answer: Aggregation, identities: Sequence[int], over: Dynamics) -> dict[str, Any]:
     known, soft = answer.original.is_irreducible, answer.map.labels is None
-    over = dynamics_of(answer, slowest, missing)
     costs = answer.costs if known else None
     return {
         "k": answer.n_states,

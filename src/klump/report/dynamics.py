@@ -22,13 +22,13 @@ Floats = NDArray[np.float64]
 
 # Largest number of timescales that are shown.
 _MAX_TIMESCALES = 8
-# Largest chain, in transitions, whose timescales and long-time chain are computed: seconds.
-_MAX_TRANSITIONS = 500_000
+# Largest number of transitions, times the number of partitions, for long-time chains: seconds in all.
+_MAX_LONG_TIME = 1_000_000
 # Largest chain, in transitions, for the Chapman-Kolmogorov test with few steps.
 _MAX_TESTED = 20_000_000
 # Largest number of steps of the test for chains of more than 2,000 states, where P^t W takes t products.
 _MAX_PRODUCTS = 64
-# Chains of at most this number of states have their powers computed by squaring.
+# Chains of at most this number of states have their powers computed by squaring, and all their eigenvalues.
 _SQUARED = 2_000
 # Numbers of steps at which the test is evaluated.
 _N_TIMES = 16
@@ -50,16 +50,22 @@ def original_timescales(chain: MarkovChain) -> tuple[Floats | None, str | None]:
     """Slowest timescales of a chain; if they were not computed, None and why."""
     if chain.n_states < 2:
         return None, None
-    if chain.n_transitions > _MAX_TRANSITIONS:
-        return None, (
-            f"Timescales of {chain.n_transitions:,} transitions were left out; chain.timescales() computes them."
-        )
     n = min(_MAX_TIMESCALES, chain.n_states - 1)
-    return _attempt(lambda: chain.timescales(n), "The timescales of the original chain")
+    if chain.n_states <= _SQUARED or not chain.is_irreducible:
+        return _attempt(lambda: chain.timescales(n), "The timescales of the original chain")
+    slowest = chain._slowest_timescale
+    if slowest is None:
+        return (
+            None,
+            "The timescales of the original chain take too long for a report: chain.timescales() has them.",
+        )
+    return np.array([slowest]), None
 
 
-def dynamics_of(answer: Aggregation, original: Floats | None, missing: str | None) -> Dynamics:
-    """Timescales and test of an answer, given the timescales of its original chain."""
+def dynamics_of(
+    answer: Aggregation, original: Floats | None, missing: str | None, n_partitions: int
+) -> Dynamics:
+    """Timescales and test of an answer, given the timescales of its original chain and the number of partitions."""
     reasons = [missing]
     if answer.n_states < 2 or not answer.original.is_irreducible:
         return Dynamics(None, None, None, None, ())
@@ -68,8 +74,12 @@ def dynamics_of(answer: Aggregation, original: Floats | None, missing: str | Non
         "The timescales of the aggregated chain",
     )
     reasons.append(reason)
-    late = None
-    if answer.original.n_transitions <= _MAX_TRANSITIONS:
+    late, affordable = None, answer.original.n_transitions * n_partitions <= _MAX_LONG_TIME
+    if not affordable:
+        reasons.append(
+            "The long-time chain takes too long for a report of this size: long_time_chain has it."
+        )
+    else:
         late, reason = _attempt(
             lambda: answer.long_time_chain.timescales(_MAX_TIMESCALES), "The long-time chain"
         )
@@ -77,7 +87,9 @@ def dynamics_of(answer: Aggregation, original: Floats | None, missing: str | Non
     test = None
     if answer.original.n_transitions <= _MAX_TESTED:
         times = _times(answer.original, original)
-        test, reason = _attempt(lambda: answer.chapman_kolmogorov(times), "The Chapman-Kolmogorov test")
+        test, reason = _attempt(
+            lambda: answer.chapman_kolmogorov(times, long_time=affordable), "The Chapman-Kolmogorov test"
+        )
         reasons.append(reason)
     return Dynamics(original, aggregated, late, test, tuple(reason for reason in reasons if reason))
 

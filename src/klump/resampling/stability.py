@@ -179,26 +179,38 @@ class Bootstrap:
             f"mean agreement {self.agreement.mean():.3f}" + ", interrupted" * self.interrupted + ")"
         )
 
+    def _repr_html_(self) -> str:
+        """HTML for notebooks."""
+        from klump import notebooks
+
+        return notebooks.bootstrap_html(self)
+
     def __str__(self) -> str:
         estimate = self.estimate
+        title = (
+            f"{format_count(estimate.original.n_states, 'state')} in {format_count(estimate.n_states, 'group')}, "
+            f"beta = {estimate.beta:g}, {estimate.method}; {format_count(self.n_samples, 'sample')}; costs in bits"
+        )
+        lines = [title, f"{'':9}  {'value':>7}  95 % between"]
+        lines += [f"{name:9}  {value:>7}  {between}" for name, value, between in self._rows()]
+        return "\n".join([*lines, *self._remarks()])
+
+    def _rows(self) -> list[tuple[str, str, str]]:
+        """Name, value and 95 % interval of the cost, the kept share, the agreement and the regret."""
         rows = (
-            ("cost", estimate.cost, self.cost_interval()),
-            ("kept", estimate.kept, self.kept_interval()),
+            ("cost", self.estimate.cost, self.cost_interval()),
+            ("kept", self.estimate.kept, self.kept_interval()),
             ("agreement", self.agreement.mean(), interval(self.agreement, 0.95)),
             ("regret", self.regret.mean(), interval(self.regret, 0.95)),
         )
-        lines = [
-            f"{format_count(estimate.original.n_states, 'state')} in {format_count(estimate.n_states, 'group')}, "
-            f"beta = {estimate.beta:g}, {estimate.method}; {format_count(self.n_samples, 'sample')}; costs in bits",
-            f"{'':9}  {'value':>7}  95 % between",
+        return [
+            (name, f"{value:.4f}", f"{lower:.4f} and {upper:.4f}") for name, value, (lower, upper) in rows
         ]
-        lines += [
-            f"{name:9}  {value:7.4f}  {lower:.4f} and {upper:.4f}" for name, value, (lower, upper) in rows
-        ]
-        lines += self._least_stable()
-        if self.interrupted:
-            lines.append(f"{format_interruption(self)}: these are fewer samples than were asked for")
-        return "\n".join(lines)
+
+    def _remarks(self) -> list[str]:
+        """The least stable states, and the interruption, if there was one."""
+        stopped = f"{format_interruption(self)}: these are fewer samples than were asked for"
+        return [*self._least_stable(), *([stopped] if self.interrupted else [])]
 
     def _least_stable(self) -> list[str]:
         """Name the states of the lowest stability, ties by decreasing mass."""

@@ -146,5 +146,11 @@ class Selection:
         )
         return f"Selection({format_count(self.original.n_states, 'state')}: {found})"
 
+    def _repr_html_(self) -> str:
+        """HTML for notebooks."""
+        from klump import notebooks
+
+        return notebooks.selection_html(self)
+
     def __str__(self) -> str:
         return "\n".join([str(self.table), "", *self.lines()])
