@@ -100,7 +100,7 @@ def test_interrupted(klump_cli, chain_file, monkeypatch):
         ("-k 2,", 2, "'2,' is not a list of numbers of groups"),
         ("--method exact", 2, "'exact' is not one of auto, sequential"),
         ("--beta 2", 2, "2.0 is not in the range"),
-        ("-o grid.txt", 2, "must end in .npz, .json, .csv, .png, .svg or .pdf"),
+        ("-o grid.txt", 2, "must end in .npz, .json, .csv, .png, .svg, .pdf or .html"),
         ("-k 2..9", 1, "chain.csv: -k 9 must lie between 1 and the 8 states of the chain"),
     ],
 )

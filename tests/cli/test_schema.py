@@ -51,6 +51,7 @@ def schema_of(document):
         ("aggregate chain.npz -k 2 --time-limit 1e-9", "klump/aggregation/1"),
         ("path chain.npz -k 2 --betas 1,0.5,0", "klump/path/1"),
         ("grid chain.npz -k 2..3 --beta 0.5 --beta 1", "klump/grid/1"),
+        ("report chain.npz -k 2..3 --beta 0.5 --no-compare -o report.html", "klump/report/1"),
         ("select chain.npz -k 2..3 --beta 0.5 --beta 1", "klump/selection/1"),
         (
             "select chain.csv --normalize -k 2..3 --beta 0.5 --resamples 0 --time-limit 1e-9",

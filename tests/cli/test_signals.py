@@ -22,6 +22,7 @@ COMMANDS = {
     "aggregate": "aggregate chain.npz -k 3 --method sequential --n-init 50 --json -o out.npz",
     "path": "path chain.npz -k 3 --n-init 50 --json -o out.csv",
     "grid": "grid chain.npz -k 2..4 --json -o out.json",
+    "report": "report chain.npz -k 2..3 --beta 0.5 --jobs 1 --no-compare --json -o out.html",
     "select": "select chain.npz -k 2..3 --beta 0.5 --json -o out.json",
     "score": "score chain.npz labels.csv --json",
     "score --guarantees": "score chain.npz labels.csv --guarantees --json",
