@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
@@ -24,3 +26,12 @@ SEED = 20170913
 def rng():
     """The one seed of all tests that draw by themselves."""
     return np.random.default_rng(SEED)
+
+
+@pytest.fixture(autouse=True)
+def close_figures():
+    """Pyplot keeps its figures, and warns of many."""
+    yield
+    pyplot = sys.modules.get("matplotlib.pyplot")
+    if pyplot is not None:
+        pyplot.close("all")

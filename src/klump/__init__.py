@@ -51,6 +51,7 @@ _HOME = {
     "grid": "klump.aggregation",
     "is_lumpable": "klump.aggregation",
     "load": "klump.aggregation",
+    "plots": "klump",
     "posterior": "klump.resampling",
     "read_chain": "klump.files",
     "relaxation_curve": "klump.clustering",
@@ -65,6 +66,7 @@ __all__ = ["__version__", *sorted(_HOME)]
 if TYPE_CHECKING:
     from klump import distributed as distributed
     from klump import errors as errors
+    from klump import plots as plots
     from klump.aggregation import Aggregation as Aggregation
     from klump.aggregation import AggregationGrid as AggregationGrid
     from klump.aggregation import AggregationPath as AggregationPath

@@ -27,6 +27,7 @@ from klump.aggregation.lumpable import is_lumpable
 from klump.aggregation.mapping import Mapping, as_mapping, from_labels
 from klump.aggregation.names import default_names, names_of_labels, rename
 from klump.aggregation.notes import Note, notes_on
+from klump.aggregation.pictures import Pictures
 from klump.aggregation.verification import Verification
 from klump.arguments import DEFAULT_SEED, Progress, check_beta, check_gamma
 from klump.chain import ChainLike, MarkovChain, as_chain
@@ -52,7 +53,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Aggregation(AggregationDynamics, Verification, Exports):
+class Aggregation(AggregationDynamics, Verification, Exports, Pictures):
     """A chain, a map from its states to groups, and everything that can be computed from them.
 
     Usually made by :func:`klump.aggregate`; :meth:`from_labels` takes a map from elsewhere.
@@ -106,7 +107,16 @@ class Aggregation(AggregationDynamics, Verification, Exports):
     def from_labels(
         cls, chain: ChainLike, labels_or_mapping: Any, beta: float = 0.5, gamma: float = 0.0
     ) -> Aggregation:
-        """Aggregation by a given map: labels, or an n x k stochastic matrix. Labels that are texts name the groups."""
+        """Aggregation by a given map: labels, or an n x k stochastic matrix. Labels that are texts name the groups.
+
+        Examples
+        --------
+        >>> import klump
+        >>> P = [[0.9, 0.1, 0.0], [0.5, 0.0, 0.5], [0.0, 0.1, 0.9]]
+        >>> answer = klump.Aggregation.from_labels(P, ["left", "left", "right"])
+        >>> answer.names, answer.groups
+        (('left', 'right'), [(0, 1), (2,)])
+        """
         chain = as_chain(chain)
         mapping = as_mapping(labels_or_mapping, chain.n_states)
         names = names_of_labels(labels_or_mapping, mapping.n_groups)
@@ -409,7 +419,7 @@ class Aggregation(AggregationDynamics, Verification, Exports):
         return AggregationTree(self.original, self.beta, self.record, self.gamma)
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Save to a file that :func:`klump.load` reads; see :mod:`klump.aggregation.storage`."""
+        """Save to a file that :func:`klump.load` reads."""
         from klump.aggregation.storage import save
 
         save(self, path)

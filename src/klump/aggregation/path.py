@@ -18,6 +18,8 @@ from klump.errors import InvalidArgumentError
 if TYPE_CHECKING:
     from os import PathLike
 
+    from matplotlib.axes import Axes
+
 # Two betas closer than this are equal: decimal fractions differ by rounding.
 _BETA_TOLERANCE = 1e-9
 
@@ -41,6 +43,7 @@ class AggregationPath(Sequence[Aggregation]):
     """
 
     aggregations: tuple[Aggregation, ...]
+    """One answer for each beta, in the order of the path."""
 
     @property
     def betas(self) -> NDArray[np.float64]:
@@ -63,7 +66,15 @@ class AggregationPath(Sequence[Aggregation]):
         return next((answer.interrupted_after for answer in self.aggregations if answer.interrupted), None)
 
     def at(self, beta: float) -> Aggregation:
-        """Find the aggregation for one of the betas."""
+        """Find the aggregation for one of the betas.
+
+        Examples
+        --------
+        >>> import klump
+        >>> P = [[0.5, 0.4, 0.1, 0.0], [0.4, 0.5, 0.0, 0.1], [0.1, 0.0, 0.4, 0.5], [0.0, 0.1, 0.5, 0.4]]
+        >>> klump.beta_path(P, 2, step=0.5).at(0.5).groups
+        [(0, 1), (2, 3)]
+        """
         wanted = check_beta(beta)
         for answer in self.aggregations:
             if abs(answer.beta - wanted) < _BETA_TOLERANCE:
@@ -76,7 +87,16 @@ class AggregationPath(Sequence[Aggregation]):
         )
 
     def with_names(self, names: Sequence[str]) -> AggregationPath:
-        """Return this path with the same names of groups at every beta; groups that are empty lose theirs."""
+        """Return this path with the same names of groups at every beta; groups that are empty lose theirs.
+
+        Examples
+        --------
+        >>> import klump
+        >>> P = [[0.5, 0.4, 0.1, 0.0], [0.4, 0.5, 0.0, 0.1], [0.1, 0.0, 0.4, 0.5], [0.0, 0.1, 0.5, 0.4]]
+        >>> path = klump.beta_path(P, 2, step=0.5).with_names(["front", "back"])
+        >>> [answer.names for answer in path]
+        [('front', 'back'), ('front', 'back'), ('front', 'back')]
+        """
         most = max((answer.n_states for answer in self.aggregations), default=0)
         checked = check_names(names, most)
         return AggregationPath(
@@ -97,6 +117,49 @@ class AggregationPath(Sequence[Aggregation]):
         from klump.aggregation.storage import save
 
         save(self, path)
+
+    def plot(
+        self,
+        path: str | PathLike[str] | None = None,
+        kind: str = "costs",
+        *,
+        ax: Axes | None = None,
+        **options: Any,
+    ) -> Axes:
+        """Draw this path; needs matplotlib (the extra ``klump[plots]``).
+
+        - ``"costs"``: cost, lumpability, predictability and kept share against beta (:func:`klump.plots.costs`);
+        - ``"plane"``: the path in the plane of lumpability and predictability (:func:`klump.plots.plane`);
+        - ``"flow"``: which mass the groups of neighbouring betas share (:func:`klump.plots.flow`).
+
+        :func:`klump.plots.overview` draws all three.
+
+        Parameters
+        ----------
+        path
+            File to save the figure to; its suffix (.png, .svg, .pdf) sets the format.
+        kind
+            What to draw.
+        ax
+            Axes to draw on; new ones if left out.
+        options
+            Options of that kind of picture.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+
+        Examples
+        --------
+        >>> import klump
+        >>> P = [[0.5, 0.4, 0.1, 0.0], [0.4, 0.5, 0.0, 0.1], [0.1, 0.0, 0.4, 0.5], [0.0, 0.1, 0.5, 0.4]]
+        >>> ax = klump.beta_path(P, 2, betas=[1, 0.5]).plot(kind="flow")
+        >>> [label.get_text() for label in ax.get_xticklabels()]
+        ['0.5', '1']
+        """
+        from klump.plots import kinds
+
+        return kinds.draw(kinds.PATH, kind, self, path, ax, **options)
 
     def __getitem__(self, index: Any) -> Any:
         return self.aggregations[index]

@@ -30,6 +30,7 @@ from klump.cli.options import (
     search_options,
     time_limit_option,
 )
+from klump.cli.results import PICTURES, check_picture
 from klump.errors import UNSET, KlumpError
 from klump.search.registry import DEFAULT_EFFORT, METHODS, names_of
 
@@ -156,9 +157,9 @@ def _set_files(paths: dict[str, str | None]) -> Iterator[None]:
 @click.option("--full", is_flag=True, help="List all members of every group.")
 @output_option(
     "Save to OUT: .npz (complete), .csv (state,group), .parquet (a row per state), .json (as --json), "
-    "or the quotient, with a state map in OUT.map.csv: .tra, .storm.tra, .drn, .umb, .graphml; {} is the name of each "
-    "FILE.",
-    (".npz", ".csv", ".json", quotients.TABLE, *quotients.QUOTIENTS),
+    "a picture of matrix and groups (.png, .svg, .pdf), or the quotient, with a state map in OUT.map.csv: .tra, "
+    ".storm.tra, .drn, .umb, .graphml; {} is the name of each FILE.",
+    (".npz", ".csv", ".json", quotients.TABLE, *quotients.QUOTIENTS, *PICTURES),
 )
 @checkpoint_options
 @printing_options
@@ -184,6 +185,7 @@ def command(
     With several files each is aggregated, and a summary ends the output; an error in one does not stop the others.
     """
     search["tolerance"] = _check_options(**search)
+    check_picture(output)
     reaching.check_reach(reach, within, search["method"])
     _check_names(names, search["n_states"])
     check_patterns(sources, **{"-o": output, "--checkpoint": checkpoint})

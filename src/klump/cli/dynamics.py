@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -11,12 +12,14 @@ import click
 
 from klump.cli.commands import ChainCommand
 from klump.cli.inputs import ChainInput, read_recorded
-from klump.cli.options import chain_options, printing_options
+from klump.cli.options import chain_options, output_option, printing_options
+from klump.cli.results import PICTURES, check_picture, deliver
 from klump.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
     from klump.aggregation import Aggregation
     from klump.chain import MarkovChain
+    from klump.dynamics import ChapmanKolmogorov
 
 # Target of --absorption that stands for all closed classes, unless a state has this name.
 _CLOSED = "closed"
@@ -75,6 +78,10 @@ def _parse_steps(ctx: click.Context, param: click.Parameter, value: str | None) 
     help="Also report the probability to get to TARGET before any other one; may be repeated. "
     f"'{_CLOSED}' stands for all closed classes.",
 )
+@output_option(
+    "Save to OUT: .json (as --json), or a picture of timescales and Chapman-Kolmogorov test (.png, .svg, .pdf).",
+    (".json", *PICTURES),
+)
 @printing_options
 def command(
     source: ChainInput,
@@ -83,6 +90,7 @@ def command(
     steps: tuple[int, ...],
     committor: tuple[str, str] | None,
     absorption: tuple[str, ...],
+    output: str | None,
     as_json: bool,
     quiet: bool,
 ) -> None:
@@ -91,9 +99,9 @@ def command(
     With LABELS, a partition or soft map in a format of score, also those of its aggregated and of its long-time chain,
     and the Chapman-Kolmogorov test. All times are in steps.
     """
+    check_picture(output)
     from klump.cli import progress, records
     from klump.cli.labels import read_labels
-    from klump.cli.results import print_document, print_lines
 
     chain = source.read()
     given, labels_input = (
@@ -103,20 +111,35 @@ def command(
         from klump.aggregation import Aggregation
 
         agg = None if labels is None else Aggregation.from_labels(chain, given)
-        found = _compute(chain, agg, n_timescales, steps)
+        found, test = _compute(chain, agg, n_timescales, steps)
         found["committor"] = _committor(chain, committor)
         found["absorption"] = _absorption(chain, absorption)
-    if as_json:
-        states = [records.name(state) for state in chain.states]
-        heading = {"labels_input": labels_input, "states": states}
-        print_document(records.document("dynamics", source, chain, **heading, **found))
-    else:
-        print_lines(_lines(source, labels, chain, agg, found))
+    states = [records.name(state) for state in chain.states]
+    heading = {"labels_input": labels_input, "states": states}
+    document = records.document("dynamics", source, chain, **heading, **found)
+    lines = None if as_json else _lines(source, labels, chain, agg, found)
+    deliver(_Dynamics(found["timescales"], test, agg), document, lines, (), output, quiet=quiet)
+
+
+@dataclass(frozen=True)
+class _Dynamics:
+    """What the picture shows."""
+
+    timescales: dict[str, Any]
+    test: ChapmanKolmogorov | None
+    aggregation: Aggregation | None
+    interrupted: bool = False
+    interrupted_after: float | None = None
+
+    def plot(self, path: str) -> None:
+        from klump import plots
+
+        plots.dynamics(self.timescales, self.test, self.aggregation, path)
 
 
 def _compute(
     chain: MarkovChain, agg: Aggregation | None, n_timescales: int, steps: Sequence[int]
-) -> dict[str, Any]:
+) -> tuple[dict[str, Any], ChapmanKolmogorov | None]:
     """Timescales, first-passage times and Chapman-Kolmogorov test; None without labels, or for a reducible chain."""
     found: dict[str, Any] = {
         "n_groups": None if agg is None else agg.n_states,
@@ -128,19 +151,19 @@ def _compute(
         "notes": [] if agg is None else [note for note in agg.notes if note.kind != "timescale"],
     }
     if agg is None:
-        return found
+        return found, None
     found["timescales"]["aggregated"] = agg.chain.timescales(n_timescales)
     if not chain.is_irreducible:
-        return found
+        return found, None
     found["first_passage_times"] = {
         **({} if agg.map.labels is None else {"original": agg.first_passage_times()}),
         "aggregated": agg.chain.first_passage_times(),
     }
     _add_long_time(agg, n_timescales, found)
-    rows = agg.chapman_kolmogorov(steps).table()
+    test = agg.chapman_kolmogorov(steps)
     names = ("steps", "difference", "aggregated", "long_time")
-    found["chapman_kolmogorov"] = [dict(zip(names, row, strict=True)) for row in rows]
-    return found
+    found["chapman_kolmogorov"] = [dict(zip(names, row, strict=True)) for row in test.table()]
+    return found, test
 
 
 def _add_long_time(agg: Aggregation, n_timescales: int, found: dict[str, Any]) -> None:

@@ -14,7 +14,7 @@ from klump.cli.inputs import STANDARD_INPUT, ChainInput, parts_of
 from klump.cli.many_files import expand
 
 # Arguments of commands that name input files beside FILE.
-_OTHER_INPUTS = ("initial_labels", "fixed", "must_link", "cannot_link", "held_out")
+_OTHER_INPUTS = ("labels", "initial_labels", "fixed", "must_link", "cannot_link", "held_out")
 
 
 def keep_inputs(function: Callable[..., Any]) -> Callable[..., Any]:

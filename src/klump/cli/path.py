@@ -21,6 +21,7 @@ from klump.cli.options import (
     search_options,
     time_limit_option,
 )
+from klump.cli.results import PICTURES, check_picture, deliver
 
 if TYPE_CHECKING:
     from klump.aggregation import AggregationPath
@@ -52,7 +53,11 @@ def _parse_betas(ctx: click.Context, param: click.Parameter, value: str | None) 
 @published_options
 @search_options
 @time_limit_option
-@output_option("Save to OUT: .npz (complete), .csv (state and its group per beta) or .json (as --json).")
+@output_option(
+    "Save to OUT: .npz (complete), .csv (state and its group per beta), .json (as --json), or a picture (.png, .svg, "
+    ".pdf).",
+    (".npz", ".csv", ".json", *PICTURES),
+)
 @checkpoint_options
 @printing_options
 def command(
@@ -74,8 +79,8 @@ def command(
     quiet: bool,
 ) -> None:
     """Partition the states of the chain in FILE at every beta from 1 down to 0, by annealing (Algorithm 2)."""
+    check_picture(output)
     from klump.cli import progress, records
-    from klump.cli.results import deliver
 
     signals.keep_answers()
     check_checkpoint(checkpoint, resume=resume)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import sys
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
@@ -135,7 +136,7 @@ def save(
         elif suffix == ".json":
             atomic.write_text(output, format_json(document) + "\n")
         elif suffix in PICTURES:
-            result.plot(output)
+            return None, [f"saved {output}", *_draw(result, output)]
         elif suffix == REPORT:
             _write_report(result, document, output, page)
         elif suffix in quotients.QUOTIENTS:
@@ -147,6 +148,20 @@ def save(
     except KlumpError as error:
         return error, []
     return None, [f"saved {output}"]
+
+
+def _draw(result: Any, output: str) -> list[str]:
+    """Save a picture; return a message if the fonts lack characters of names."""
+    from klump.plots import save_picture
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        save_picture(result, output)
+    missing = [warning for warning in caught if "missing from font" in str(warning.message)]
+    for warning in caught:
+        if warning not in missing:
+            warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
+    return ["no installed font has some characters of the names: they are drawn as boxes"] * bool(missing)
 
 
 def _write_report(result: Any, document: dict[str, Any], output: str, page: Mapping[str, Any]) -> None:

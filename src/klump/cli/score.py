@@ -11,7 +11,8 @@ from click.core import ParameterSource
 from klump import signals
 from klump.cli.commands import ChainCommand
 from klump.cli.inputs import ChainInput, read_recorded
-from klump.cli.options import chain_options, gamma_option, printing_options, seed_option
+from klump.cli.options import chain_options, gamma_option, output_option, printing_options, seed_option
+from klump.cli.results import PICTURES, check_picture, deliver
 from klump.errors import InvalidArgumentError, Setting
 
 if TYPE_CHECKING:
@@ -44,6 +45,10 @@ if TYPE_CHECKING:
     "original and the aggregated chain: from any start, and with --guarantees from a stationary start.",
 )
 @seed_option
+@output_option(
+    "Save to OUT: .json (as --json), or a picture of matrix and groups (.png, .svg, .pdf).",
+    (".json", *PICTURES),
+)
 @printing_options
 def command(
     source: ChainInput,
@@ -53,6 +58,7 @@ def command(
     guarantees: bool,
     horizon: int | None,
     seed: int,
+    output: str | None,
     as_json: bool,
     quiet: bool,
 ) -> None:
@@ -62,9 +68,9 @@ def command(
     file that klump aggregate saved, or a text file with one label per line.
     """
     _check_seed(guarantees=guarantees)
+    check_picture(output)
     from klump.cli import progress, records
     from klump.cli.labels import read_labels
-    from klump.cli.results import print_document, print_lines
 
     signals.keep_answers()
     chain = source.read()
@@ -102,10 +108,8 @@ def command(
         document["horizon"] = records.horizon(agg, horizon, None if bounds is None else bounds[0])
     if bounds is not None:
         document["guarantees"] = records.guarantees(*bounds, betas, seed)
-    if as_json:
-        print_document(document)
-    else:
-        print_lines(_lines(source, labels, agg, betas, horizon, lumpable, bounds))
+    lines = None if as_json else _lines(source, labels, agg, betas, horizon, lumpable, bounds)
+    deliver(agg, document, lines, (), output, quiet=quiet)
 
 
 def _check_seed(*, guarantees: bool) -> None:

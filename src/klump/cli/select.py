@@ -22,7 +22,7 @@ from klump.cli.options import (
     search_options,
     time_limit_option,
 )
-from klump.cli.results import deliver
+from klump.cli.results import PICTURES, check_picture, deliver
 from klump.errors import FileFormatError
 from klump.search.registry import EFFORT_NAMES, names_of
 
@@ -88,7 +88,10 @@ if TYPE_CHECKING:
     "one sequence of state names per line, separated by white space.",
 )
 @time_limit_option
-@output_option("Save to OUT: .csv (table) or .json (as --json).", (".csv", ".json"))
+@output_option(
+    "Save to OUT: .csv (table), .json (as --json), or a picture (.png, .svg, .pdf).",
+    (".csv", ".json", *PICTURES),
+)
 @checkpoint_options
 @printing_options
 def command(
@@ -117,6 +120,7 @@ def command(
     Prints the evidence for every number of groups and beta, and the reason of the recommendation: the cost curve bends
     there, the groups are stable, and the step to them gains more than on shuffled chains.
     """
+    check_picture(output)
     from klump.cli import progress, records
 
     signals.keep_answers()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,11 @@ from klump.chain.quantities import read_only
 from klump.dynamics.killed import DENSE_LIMIT
 from klump.dynamics.symmetric_form import underflows
 from klump.errors import InvalidArgumentError
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+    from matplotlib.axes import Axes
 
 Floats = NDArray[np.float64]
 
@@ -29,7 +34,21 @@ _MAX_RESULT = 2 * 10**8
 
 @dataclass(frozen=True, eq=False)
 class ChapmanKolmogorov:
-    """Transition matrices between groups over several numbers of steps t: of the original and of small chains."""
+    """Transition matrices between groups over several numbers of steps t: of the original and of small chains.
+
+    Examples
+    --------
+    >>> import klump
+    >>> P = [[0.9, 0.1, 0.0], [0.5, 0.0, 0.5], [0.0, 0.1, 0.9]]
+    >>> answer = klump.Aggregation.from_labels(P, [0, 0, 1])
+    >>> test = answer.chapman_kolmogorov([1, 2, 4])
+    >>> test.total_variation.round(4)
+    array([[0.    , 0.    ],
+           [0.0347, 0.0417],
+           [0.0712, 0.0854]])
+    >>> round(test.largest_difference, 4)
+    0.0854
+    """
 
     steps: NDArray[np.int64]
     """Numbers of steps t, increasing."""
@@ -52,7 +71,7 @@ class ChapmanKolmogorov:
 
     @property
     def largest_difference(self) -> float:
-        """Largest entry of |original - aggregated| over all t."""
+        """Largest entry of ``|original - aggregated|`` over all t."""
         return float(np.abs(self.aggregated - self.original).max())
 
     def table(self) -> list[tuple[int, float, float, float]]:
@@ -63,6 +82,24 @@ class ChapmanKolmogorov:
         return list(
             zip(self.steps.tolist(), differences.tolist(), worst.tolist(), long_time.tolist(), strict=True)
         )
+
+    def plot(
+        self,
+        path: str | PathLike[str] | None = None,
+        *,
+        ax: Axes | None = None,
+        start: int | None = None,
+        names: Sequence[str] | None = None,
+        colours: Sequence[str] | None = None,
+    ) -> Axes:
+        """Draw the probabilities of the groups after t steps; needs matplotlib (the extra ``klump[plots]``).
+
+        The parameters are those of :func:`klump.plots.chapman_kolmogorov`. ``answer.plot(kind="chapman_kolmogorov")``
+        writes the names of the groups.
+        """
+        from klump import plots
+
+        return plots.chapman_kolmogorov(self, path, ax=ax, start=start, names=names, colours=colours)
 
     def __str__(self) -> str:
         lines = ["   steps  difference  aggregated  long-time   (largest total variation of a start group)"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,12 +16,28 @@ from klump.dynamics.chapman_kolmogorov import check_steps, distributions_within,
 from klump.dynamics.timescales import all_timescales, first_timescales
 from klump.errors import KlumpError
 
+if TYPE_CHECKING:
+    from os import PathLike
+
+    from matplotlib.axes import Axes
+
 Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
 class LagScan:
-    """Costs in bits and timescales in steps of one map, for the chains P^r of every r-th state."""
+    """Costs in bits and timescales in steps of one map, for the chains P^r of every r-th state.
+
+    Examples
+    --------
+    >>> import klump
+    >>> P = [[0.9, 0.1, 0.0], [0.5, 0.0, 0.5], [0.0, 0.1, 0.9]]
+    >>> scan = klump.Aggregation.from_labels(P, [0, 0, 1]).lag_scan([1, 4, 16])
+    >>> scan.timescales.round(2).tolist()
+    [[4.94], [7.87], [9.03]]
+    >>> scan.kept.round(2)
+    array([0.67, 0.81, 0.84])
+    """
 
     lags: NDArray[np.int64]
     """Lags r, increasing."""
@@ -34,7 +50,7 @@ class LagScan:
     group_information: Floats
     """I(Y_1;Y_{1+r})."""
     timescales: Floats
-    """Per lag the timescales -r / ln|lambda| of U P^r W, slowest first."""
+    """Per lag the timescales ``-r / ln|lambda|`` of U P^r W, slowest first."""
 
     @property
     def kept(self) -> Floats:
@@ -49,6 +65,15 @@ class LagScan:
     def at(self, beta: float) -> Floats:
         """C_beta = (1 - 2 beta) C_L + beta C_P per lag."""
         return np.asarray((1.0 - 2.0 * beta) * self.lumpability + beta * self.predictability)
+
+    def plot(self, path: str | PathLike[str] | None = None, *, ax: Axes | None = None) -> Axes:
+        """Draw the timescales against the lag; needs matplotlib (the extra ``klump[plots]``).
+
+        The parameters are those of :func:`klump.plots.lag_scan`.
+        """
+        from klump import plots
+
+        return plots.lag_scan(self, path, ax=ax)
 
     def __str__(self) -> str:
         lines = ["     lag  lumpability  predictability    kept  slowest timescale"]

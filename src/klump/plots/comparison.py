@@ -14,6 +14,7 @@ from klump.chain.wording import format_count, format_number, format_seconds
 from klump.comparison.table import sections
 from klump.plots.figure import FAILED, KLUMP, OUTSIDE, TEXT, cost_symbol, new_figure, tidy
 from klump.plots.labels import write, write_beside_dots
+from klump.plots.plane import ISOCOST, draw_isocost, draw_plane
 from klump.search.method import EQUAL
 
 if TYPE_CHECKING:
@@ -30,14 +31,6 @@ _MIN_ROWS = 8
 _SMALL = 8.0
 # Mean width of a character, as a multiple of the font size.
 _CHARACTER_WIDTH = 0.52
-# Line style of the maps with the cost of the best one.
-_ISOCOST: Any = {"color": TEXT, "linewidth": 0.9, "linestyle": (0, (4, 3)), "zorder": 1}
-# The line C_P = I(X1;X2) is drawn if some C_P is above this share of it.
-_REDUNDANCY_LINE_SHARE = 0.8
-# Either axis of the plane spans at least this share of I(X1;X2).
-_MIN_SPAN_OF_REDUNDANCY = 0.05
-# Either axis of the plane spans at least this share of the largest cost on it.
-_MIN_SPAN_OF_COST = 0.25
 
 
 def comparison(compared: Comparison) -> Figure:
@@ -45,6 +38,14 @@ def comparison(compared: Comparison) -> Figure:
 
     Rows and sections are those of the table. Filled dots have the requested number of groups, hollow dots another
     number; diamonds are soft maps.
+
+    Examples
+    --------
+    >>> import klump
+    >>> P = [[0.5, 0.4, 0.1, 0.0], [0.4, 0.5, 0.0, 0.1], [0.1, 0.0, 0.4, 0.5], [0.0, 0.1, 0.5, 0.4]]
+    >>> compared = klump.compare(P, 2, methods=["auto", "sequential"], outside=False)
+    >>> len(klump.plots.comparison(compared).axes)
+    2
     """
     lines = _lines(compared)
     found = [row for row in lines if not isinstance(row, str) and row.error is None]
@@ -147,50 +148,10 @@ def _draw_plane(axes: Axes, compared: Comparison, found: Sequence[Row]) -> NDArr
     # Reversed: the cheapest dot is drawn last, on top.
     for row, point in zip(found[::-1], points[::-1], strict=True):
         axes.plot(*point, **_dot(row), zorder=3)
-    redundancy = costs[0].redundancy_rate
-    low, high = _extent(points, redundancy)
-    axes.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]))
-    if low[1] < redundancy < high[1]:
-        axes.axhline(redundancy, color=FAILED, linewidth=0.9, zorder=1)
-        # To the right of the axes, where there are no dots and no numbers.
-        words: Any = {
-            "xycoords": axes.get_yaxis_transform(),
-            "va": "center",
-            "color": FAILED,
-            "fontsize": _SMALL,
-        }
-        axes.annotate("nothing\nis kept", (1.0, redundancy), (4, 0), textcoords="offset points", **words)
+    ends = draw_plane(axes, points, costs[0].redundancy_rate)
     if compared.best is not None and compared.gamma == 0.0:
-        _draw_isocost(axes, _cost(compared.best), compared.beta, (low[0], high[0]))
-    axes.set_xlabel(r"lumpability $C_L$ (bits)")
-    axes.set_ylabel(r"predictability $C_P$ (bits)")
-    axes.locator_params(nbins=7)
-    tidy(axes, grid="both")
+        draw_isocost(axes, _cost(compared.best), compared.beta, ends)
     return points
-
-
-def _extent(
-    points: NDArray[np.float64], redundancy: float
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Lower left and upper right corner of the plane; the span is positive also if all costs are equal."""
-    low, high = points.min(axis=0), points.max(axis=0)
-    if high[1] > _REDUNDANCY_LINE_SHARE * redundancy:
-        high[1] = max(high[1], redundancy)
-    least = np.maximum(_MIN_SPAN_OF_REDUNDANCY * redundancy, _MIN_SPAN_OF_COST * high)
-    least[least < EQUAL] = 1.0
-    missing = np.maximum(least - (high - low), 0.0)
-    low, high = np.maximum(low - missing / 2.0, 0.0), high + missing / 2.0
-    span = high - low
-    return np.maximum(low - 0.08 * span, -0.04 * span), high + 0.12 * span
-
-
-def _draw_isocost(axes: Axes, cost: float, beta: float, ends: tuple[float, float]) -> None:
-    """Draw the line (1 - 2 beta) C_L + beta C_P = cost."""
-    if beta == 0.0:
-        axes.axvline(cost, **_ISOCOST)
-        return
-    x = np.array(ends)
-    axes.plot(x, (cost - (1.0 - 2.0 * beta) * x) / beta, **_ISOCOST)
 
 
 def _legend(compared: Comparison, found: Sequence[Row]) -> list[Any]:
@@ -213,7 +174,7 @@ def _legend(compared: Comparison, found: Sequence[Row]) -> list[Any]:
     ]
     handles = [handle for handle, present in shown if present]
     if compared.best is not None:
-        handles.append(line([], [], label=f"as cheap as {compared.best.name}", **_ISOCOST))
+        handles.append(line([], [], label=f"as cheap as {compared.best.name}", **ISOCOST))
     return handles
 
 

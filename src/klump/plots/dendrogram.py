@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from klump.errors import InvalidArgumentError
 from klump.plots.figure import FAILED, TEXT, cost_symbol, new_figure, tidy
+from klump.plots.text import plain
 from klump.search.method import EQUAL
 from klump.views.colours import PALETTE
 
@@ -32,6 +33,14 @@ def dendrogram(tree: AggregationTree, n_states: int | None = None) -> Figure:
     n_states
         Number of groups of the cut that is coloured. Colours repeat after twelve groups, never side by side. At most
         100.
+
+    Examples
+    --------
+    >>> import klump
+    >>> P = [[0.5, 0.4, 0.1, 0.0], [0.4, 0.5, 0.0, 0.1], [0.1, 0.0, 0.4, 0.5], [0.0, 0.1, 0.5, 0.4]]
+    >>> figure = klump.plots.dendrogram(klump.aggregation_tree(P), n_states=2)
+    >>> figure.axes[0].get_ylabel()
+    'added to the cost $C_{0.5}$ (bits)'
     """
     from scipy.cluster import hierarchy
 
@@ -147,7 +156,9 @@ def _draw_cut(axes: Axes, heights: NDArray[np.float64], n_states: int | None) ->
 
 def _draw_names(axes: Axes, names: list[str], colours: list[str]) -> None:
     upright = len(names) <= 40 and max(map(len, names)) <= 3
-    axes.set_xticks(5.0 + 10.0 * np.arange(len(names)), names, rotation=0 if upright else 90, fontsize=8)
+    axes.set_xticks(
+        5.0 + 10.0 * np.arange(len(names)), names, rotation=0 if upright else 90, fontsize=8, **plain()
+    )
     for label, colour in zip(axes.get_xticklabels(), colours, strict=True):
         label.set_color(colour)
     axes.tick_params(axis="x", length=0)

@@ -1,10 +1,15 @@
-"""Shared by all pictures: colours, an empty figure, axes without clutter, saving."""
+"""Shared by all pictures: colours, figures and panels, axes without clutter, saving."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
 
 from klump.errors import InvalidArgumentError, MissingPackageError
 from klump.files.atomic import replacing
@@ -28,22 +33,67 @@ TEXT = "#222222"
 GRID = "#dcdfe2"
 # Suffixes of the file formats that ``save`` writes.
 _FORMATS = (".png", ".svg", ".pdf")
+# Margin around a figure and its panels, in inches.
+_PAD = 0.08
 # Resolution of pictures, in pixels per inch.
 _DPI = 160.0
 
 
 def new_figure(width: float, height: float) -> Figure:
     """Create an empty figure of a size in inches; without matplotlib, raise MissingPackageError."""
-    return import_figure()(figsize=(width, height), layout="constrained")
+    return _with_layout(import_figure()(figsize=(width, height)))
+
+
+def _with_layout(figure: Figure) -> Figure:
+    engine = _import("matplotlib.layout_engine").ConstrainedLayoutEngine(w_pad=_PAD, h_pad=_PAD)
+    figure.set_layout_engine(engine)
+    return figure
+
+
+@contextmanager
+def panel(
+    ax: Axes | None, path: str | PathLike[str] | None, width: float = 6.4, height: float = 4.0
+) -> Iterator[Axes]:
+    """Axes for a picture of one panel: those of the caller, or those of a new figure of a size in inches.
+
+    The new figure is one of pyplot, which notebooks and ``plt.show()`` display; with a path it is none of pyplot, as
+    the file displays it. With a path the figure is saved after the panel is drawn.
+    """
+    if path is not None:
+        _check_format(path)
+    axes = ax
+    if axes is None and path is not None:
+        axes = new_figure(width, height).subplots()
+    elif axes is None:
+        axes = _with_layout(_import("matplotlib.pyplot").figure(figsize=(width, height))).subplots()
+    yield axes
+    if path is not None:
+        save(root_figure(axes), path)
+    elif ax is None:
+        _settle(root_figure(axes))
+
+
+def axes_size(axes: Axes) -> NDArray[np.float64]:
+    """Width and height of axes before the layout of the figure, in points."""
+    return np.asarray(axes.get_window_extent().size) * 72.0 / axes.figure.dpi
+
+
+def root_figure(axes: Axes) -> Figure:
+    """Figure of axes, also if they are in a subfigure."""
+    return axes.figure.figure if axes.figure is not axes.figure.figure else axes.figure
 
 
 def import_figure() -> type[Figure]:
     """Import matplotlib's ``Figure``; raise MissingPackageError if matplotlib is not installed."""
+    figure: type[Figure] = _import("matplotlib.figure").Figure
+    return figure
+
+
+def _import(module: str) -> Any:
     try:
-        figure: type[Figure] = import_module("matplotlib.figure").Figure
+        return import_module(module)
     except ImportError as error:
         raise MissingPackageError("pictures need matplotlib", remedy="pip install 'klump[plots]'") from error
-    return figure
 
 
 def finish(figure: Figure, path: str | PathLike[str] | None) -> Figure:
@@ -55,10 +105,21 @@ def finish(figure: Figure, path: str | PathLike[str] | None) -> Figure:
 
 def save(figure: Figure, path: str | PathLike[str], dpi: float = _DPI) -> None:
     """Write a figure to a file; the suffix of the path selects the format."""
-    if Path(path).suffix.lower() not in _FORMATS:
-        raise InvalidArgumentError("must end in .png, .svg or .pdf", argument="path", value=str(path))
+    _check_format(path)
+    _settle(figure)
     with replacing(path) as part:
         figure.savefig(part, dpi=dpi, facecolor="white")
+
+
+def _settle(figure: Figure) -> None:
+    """Compute the layout; names beside square axes move with it, so that it is final after a few computations."""
+    for _ in range(2):
+        figure.draw_without_rendering()
+
+
+def _check_format(path: str | PathLike[str]) -> None:
+    if Path(path).suffix.lower() not in _FORMATS:
+        raise InvalidArgumentError("must end in .png, .svg or .pdf", argument="path", value=str(path))
 
 
 def cost_symbol(beta: float | None, gamma: float) -> str:

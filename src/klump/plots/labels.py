@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from importlib import import_module
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -54,9 +55,36 @@ def write(
     **style: Any,
 ) -> None:
     """Write text at an offset from a point, with a white outline that keeps it legible on lines."""
-    halo = import_module("matplotlib.patheffects").withStroke(linewidth=2.5, foreground="white")
     style = {"textcoords": "offset points", "va": "center", "zorder": 4, **style}
-    axes.annotate(words, point, offset, color=colour, fontsize=size, path_effects=[halo], **style)
+    axes.annotate(words, point, offset, color=colour, fontsize=size, path_effects=halo(), **style)
+
+
+def halo() -> list[Any]:
+    """Path effects: a white outline that keeps text legible on lines."""
+    return [import_module("matplotlib.patheffects").withStroke(linewidth=2.5, foreground="white")]
+
+
+def spread(wanted: Floats, least: float, ends: tuple[float, float] = (-np.inf, np.inf)) -> Floats:
+    """Places as near as possible to those wanted, in ascending order, each at least a distance from the one before.
+
+    The sum of squared moves is the least, and no place is beyond the ends; the order of ``wanted`` must be ascending.
+
+    >>> spread(np.array([0.0, 0.1, 5.0]), 1.0)
+    array([-0.45,  0.55,  5.  ])
+    >>> spread(np.array([0.0, 0.1, 5.0]), 1.0, (0.0, 4.0))
+    array([0., 1., 4.])
+    """
+    # Isotonic regression of the places less their least distances: adjacent violators are pooled.
+    shifted = np.asarray(wanted) - least * np.arange(len(wanted))
+    pools: list[tuple[float, int]] = []
+    for value in shifted.tolist():
+        mean, count = value, 1
+        while pools and pools[-1][0] > mean:
+            before, size = pools.pop()
+            mean, count = (before * size + mean * count) / (size + count), size + count
+        pools.append((mean, count))
+    means = np.repeat([mean for mean, _ in pools], [count for _, count in pools])
+    return np.clip(means, ends[0], ends[1] - least * (len(means) - 1)) + least * np.arange(len(means))
 
 
 def write_beside_dots(axes: Axes, points: Floats, words: Sequence[str], colours: Sequence[str]) -> None:
@@ -102,14 +130,12 @@ class _Obstacles(NamedTuple):
 
 
 def _sample_lines(axes: Axes) -> Floats:
-    """Sample 200 points on each straight line of the axes, in pixels."""
+    """Sample 200 points on each segment of the lines of the axes that are drawn, in pixels."""
     share = np.linspace(0.0, 1.0, 200)[:, None]
-    ends = [
-        line.get_transform().transform(np.asarray(line.get_xydata()))
-        for line in axes.lines
-        if len(np.asarray(line.get_xydata())) == 2
-    ]
-    return np.concatenate([np.empty((0, 2)), *(first + share * (last - first) for first, last in ends)])
+    drawn = [line for line in axes.lines if line.get_linestyle() != "None"]
+    lines = [line.get_transform().transform(np.asarray(line.get_xydata())) for line in drawn]
+    samples = [first + share * (last - first) for line in lines for first, last in pairwise(line)]
+    return np.concatenate([np.empty((0, 2)), *samples])
 
 
 def _best_offset(place: Floats, half: Floats, obstacles: _Obstacles) -> tuple[Floats, float]:

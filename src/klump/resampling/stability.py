@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +17,11 @@ from klump.chain.wording import format_count, format_state
 from klump.errors import InvalidArgumentError
 from klump.resampling.intervals import Interval, Posterior, interval
 from klump.search.method import Labels
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+    from matplotlib.axes import Axes
 
 # Number of unstable states that a summary names.
 _N_LEAST_STABLE = 5
@@ -133,6 +139,38 @@ class Bootstrap:
     def kept_interval(self, level: float = 0.95) -> Interval:
         """Reflected interval of the share that the estimate's groups keep; see :meth:`Posterior.kept_interval`."""
         return self.posterior.kept_interval(level)
+
+    def plot(
+        self,
+        path: str | PathLike[str] | None = None,
+        kind: str = "stability",
+        *,
+        ax: Axes | None = None,
+        **options: Any,
+    ) -> Axes:
+        """Draw the stability of the groups; needs matplotlib (the extra ``klump[plots]``).
+
+        - ``"stability"``: in which groups each state is over the samples (:func:`klump.plots.stability`);
+        - ``"agreement"``: adjusted Rand indices of the samples with the estimate (:func:`klump.plots.agreement`).
+
+        Parameters
+        ----------
+        path
+            File to save the figure to; its suffix (.png, .svg, .pdf) sets the format.
+        kind
+            What to draw.
+        ax
+            Axes to draw on; new ones if left out.
+        options
+            Options of that kind of picture.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+        """
+        from klump.plots import kinds
+
+        return kinds.draw(kinds.BOOTSTRAP, kind, self, path, ax, **options)
 
     def __repr__(self) -> str:
         return (

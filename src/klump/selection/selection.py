@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Collection
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,11 @@ from klump.aggregation.notes import format_interruption
 from klump.chain import MarkovChain
 from klump.chain.wording import format_count
 from klump.selection.table import SelectionTable
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+    from matplotlib.axes import Axes
 
 # Width of the printed reason and notes, in columns.
 _WIDTH = 100
@@ -100,6 +105,38 @@ class Selection:
         if self.interrupted:
             texts.append(f"{format_interruption(self)}: this is what was found so far")
         return [line for text in texts for line in textwrap.wrap(text, width, break_on_hyphens=False)]
+
+    def plot(
+        self,
+        path: str | PathLike[str] | None = None,
+        kind: str = "costs",
+        *,
+        ax: Axes | None = None,
+        **options: Any,
+    ) -> Axes:
+        """Draw the evidence; needs matplotlib (the extra ``klump[plots]``).
+
+        - ``"costs"``: cost against number of groups, with the recommended answer (:func:`klump.plots.selection`);
+        - ``"gains"``: the decrease of the cost per added group (:func:`klump.plots.gains`).
+
+        Parameters
+        ----------
+        path
+            File to save the figure to; its suffix (.png, .svg, .pdf) sets the format.
+        kind
+            What to draw.
+        ax
+            Axes to draw on; new ones if left out.
+        options
+            Options of that kind of picture.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+        """
+        from klump.plots import kinds
+
+        return kinds.draw(kinds.SELECTION, kind, self, path, ax, **options)
 
     def __repr__(self) -> str:
         found = (

@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from klump.aggregation import Aggregation
 
-# Consecutive colours differ in lightness and in hue, and all contrast with white enough for text.
+# Any two of the first eight are at least 17 apart in CIELAB for normal vision, protanopia, deuteranopia and tritanopia,
+# any two of all at least 14; each has a contrast of at least 3 with white and with the dark background #16181c.
 PALETTE = (
-    *("#0b6fa4", "#d9822b", "#1f7a3d", "#c2185b", "#6b4fc8", "#8a7a00"),
-    *("#00a39b", "#d32f2f", "#1b2f7f", "#6da32f", "#c46fd6", "#7a4522"),
+    *("#0b6fa4", "#e17800", "#1ea596", "#ff3c87", "#a578e1", "#87964b"),
+    *("#965a4b", "#c32d1e", "#873cd2", "#786969", "#d200a5", "#b400ff"),
 )
 
 

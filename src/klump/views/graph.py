@@ -27,18 +27,23 @@ _SHARE_OF_DISTANCE = 0.3
 _MIN_RADIUS = 0.022
 # Width of the widest arrow.
 _MAX_WIDTH = 0.085
+# Width of the widest arrow, as a share of the distance between neighbours on the circle.
+_WIDTH_SHARE_OF_DISTANCE = 0.35
 # Narrowest arrow, so that every arrow that is drawn is visible.
 _MIN_WIDTH = 0.004
 # Distance between an arrow and the groups that it links.
 _GAP = 0.035
+# The same, as a share of the distance between the edges of the two groups.
+_GAP_SHARE = 0.2
 # Distance of an arrow from the straight line, as a share of its length: opposite arrows do not overlap.
 _BEND = 0.16
 # Points along an arrow.
 _POINTS = 48
 # Arrows below this share of the most probable one are left out.
 _LEAST_SHARE = 0.02
-# Largest number of arrows per group: of more, the most probable are kept.
+# Largest number of arrows per group and of all arrows, at least one per group: of more, the most probable are kept.
 _ARROWS_PER_GROUP = 6
+_MAX_ARROWS = 84
 # Largest number of groups whose order on the circle is improved by exchanges.
 _MAX_EXCHANGED = 40
 
@@ -65,7 +70,7 @@ class Graph:
     positions: Floats
     """Centres of the groups as rows (x, y)."""
     radii: Floats
-    """Radii of the groups: proportional to the square root of the mass, but at least 0.022."""
+    """Radii of the groups: proportional to the square root of the mass, with a smallest radius that is visible."""
     outwards: Floats
     """Unit vectors from the centre of the circle, for labels beside the groups, as rows (x, y)."""
     staying: Floats
@@ -117,10 +122,14 @@ def _directions(k: int) -> Floats:
 
 
 def _radii(masses: Floats) -> Floats:
-    k = len(masses)
-    between = 2.0 * np.sin(np.pi / k) if k > 1 else 2.0
-    largest = min(_MAX_RADIUS, _SHARE_OF_DISTANCE * between)
-    return np.maximum(largest * np.sqrt(masses / masses.max()), _MIN_RADIUS)
+    most = _SHARE_OF_DISTANCE * _distance(len(masses))
+    largest, smallest = min(_MAX_RADIUS, most), min(_MIN_RADIUS, most)
+    return np.maximum(largest * np.sqrt(masses / masses.max()), smallest)
+
+
+def _distance(k: int) -> float:
+    """Distance between neighbours on the circle."""
+    return 2.0 * float(np.sin(np.pi / k)) if k > 1 else 2.0
 
 
 def _arrange(flow: Floats) -> list[int]:
@@ -157,17 +166,21 @@ def _choose_edges(matrix: Floats) -> tuple[list[tuple[int, int]], int]:
     np.fill_diagonal(between, 0.0)
     present = int(np.count_nonzero(between > 0.0))
     source, target = np.nonzero(between > _LEAST_SHARE * between.max(initial=0.0))
-    order = np.argsort(between[source, target], kind="stable")[-_ARROWS_PER_GROUP * len(matrix) :]
+    most = min(_ARROWS_PER_GROUP * len(matrix), max(_MAX_ARROWS, len(matrix)))
+    order = np.argsort(between[source, target], kind="stable")[-most:]
     pairs = list(zip(source[order].tolist(), target[order].tolist(), strict=True))
     return pairs, present - len(pairs)
 
 
 def _edge(pair: tuple[int, int], probability: float, widest: float, positions: Floats, radii: Floats) -> Edge:
     source, target = pair
-    width = max(_MAX_WIDTH * probability / widest, _MIN_WIDTH)
+    largest = min(_MAX_WIDTH, _WIDTH_SHARE_OF_DISTANCE * _distance(len(radii)))
+    width = max(largest * probability / widest, _MIN_WIDTH)
     curve = _curve(positions[source], positions[target])
-    away = np.linalg.norm(curve - positions[source], axis=1) >= radii[source] + _GAP
-    before = np.linalg.norm(curve - positions[target], axis=1) >= radii[target] + _GAP
+    free = float(np.linalg.norm(positions[target] - positions[source]) - radii[source] - radii[target])
+    gap = min(_GAP, _GAP_SHARE * free)
+    away = np.linalg.norm(curve - positions[source], axis=1) >= radii[source] + gap
+    before = np.linalg.norm(curve - positions[target], axis=1) >= radii[target] + gap
     curve = curve[away & before]
     middle = curve[len(curve) // 2]
     left = _normals(curve)[len(curve) // 2]
