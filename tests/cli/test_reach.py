@@ -113,7 +113,7 @@ def test_a_label_that_splits_a_group_does_not_lose_the_result(model, klump_cli):
         ("--reach success --method stochastic", 2, "--reach does not apply to --method stochastic"),
         ("-o model.tra", 2, "-o model.tra would replace model.tra, an input"),
         ("-o missing/q.drn", 2, "there is no folder 'missing'"),
-        ("-o q.xyz", 2, "must end in .npz, .csv, .json, .parquet, .tra, .drn, .umb or .graphml"),
+        ("-o q.xyz", 2, "must end in .npz, .csv, .json, .parquet, .tra, .drn, .umb, .graphml, .png"),
     ],
 )
 def test_what_is_refused(model, klump_cli, options, status, message):

@@ -82,10 +82,20 @@ def test_the_title_is_the_name_of_the_file_or_given(klump_cli, chain_file):
     assert "<title>A &lt;b&gt; title</title>" in Path("report.html").read_text()
 
 
-@pytest.mark.parametrize("command", ["grid chain.csv --normalize -k 2..3"])
-def test_answers_are_saved_as_reports(klump_cli, chain_file, command):
+@pytest.mark.parametrize(
+    ("command", "n_cells"),
+    [
+        ("grid chain.csv --normalize -k 2..3", 2),
+        ("aggregate chain.csv --normalize -k 2", 1),
+        ("path chain.csv --normalize -k 2 --betas 1,0.5,0", 3),
+        ("score chain.csv labels.json --normalize", 1),
+    ],
+)
+def test_answers_are_saved_as_reports(klump_cli, chain_file, command, n_cells):
+    Path("labels.json").write_text("[0, 0, 0, 0, 1, 1, 1, 1]")
     klump_cli(f"{command} -o page.html -q")
-    _, end = data_of("page.html")
+    found, end = data_of("page.html")
+    assert sum(map(len, found["cells"])) == n_cells
     assert f"klump {command} -o page.html -q" in end
 
 

@@ -30,7 +30,7 @@ from klump.cli.options import (
     search_options,
     time_limit_option,
 )
-from klump.cli.results import PICTURES, check_picture
+from klump.cli.results import PICTURES, REPORT, check_picture
 from klump.errors import UNSET, KlumpError
 from klump.search.registry import DEFAULT_EFFORT, METHODS, names_of
 
@@ -157,9 +157,9 @@ def _set_files(paths: dict[str, str | None]) -> Iterator[None]:
 @click.option("--full", is_flag=True, help="List all members of every group.")
 @output_option(
     "Save to OUT: .npz (complete), .csv (state,group), .parquet (a row per state), .json (as --json), "
-    "a picture of matrix and groups (.png, .svg, .pdf), or the quotient, with a state map in OUT.map.csv: .tra, "
-    ".storm.tra, .drn, .umb, .graphml; {} is the name of each FILE.",
-    (".npz", ".csv", ".json", quotients.TABLE, *quotients.QUOTIENTS, *PICTURES),
+    "a picture of matrix and groups (.png, .svg, .pdf), a report (.html), or the quotient, with a state map in "
+    "OUT.map.csv: .tra, .storm.tra, .drn, .umb, .graphml; {} is the name of each FILE.",
+    (".npz", ".csv", ".json", quotients.TABLE, *quotients.QUOTIENTS, *PICTURES, REPORT),
 )
 @checkpoint_options
 @printing_options

@@ -21,7 +21,7 @@ from klump.cli.options import (
     search_options,
     time_limit_option,
 )
-from klump.cli.results import PICTURES, check_picture, deliver
+from klump.cli.results import PICTURES, REPORT, check_picture, deliver
 
 if TYPE_CHECKING:
     from klump.aggregation import AggregationPath
@@ -54,9 +54,9 @@ def _parse_betas(ctx: click.Context, param: click.Parameter, value: str | None) 
 @search_options
 @time_limit_option
 @output_option(
-    "Save to OUT: .npz (complete), .csv (state and its group per beta), .json (as --json), or a picture (.png, .svg, "
-    ".pdf).",
-    (".npz", ".csv", ".json", *PICTURES),
+    "Save to OUT: .npz (complete), .csv (state and its group per beta), .json (as --json), a picture (.png, .svg, "
+    ".pdf) or a report (.html).",
+    (".npz", ".csv", ".json", *PICTURES, REPORT),
 )
 @checkpoint_options
 @printing_options

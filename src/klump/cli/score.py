@@ -12,7 +12,7 @@ from klump import signals
 from klump.cli.commands import ChainCommand
 from klump.cli.inputs import ChainInput, read_recorded
 from klump.cli.options import chain_options, gamma_option, output_option, printing_options, seed_option
-from klump.cli.results import PICTURES, check_picture, deliver
+from klump.cli.results import PICTURES, REPORT, check_picture, deliver
 from klump.errors import InvalidArgumentError, Setting
 
 if TYPE_CHECKING:
@@ -46,8 +46,8 @@ if TYPE_CHECKING:
 )
 @seed_option
 @output_option(
-    "Save to OUT: .json (as --json), or a picture of matrix and groups (.png, .svg, .pdf).",
-    (".json", *PICTURES),
+    "Save to OUT: .json (as --json), a picture of matrix and groups (.png, .svg, .pdf) or a report (.html).",
+    (".json", *PICTURES, REPORT),
 )
 @printing_options
 def command(

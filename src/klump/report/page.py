@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from klump.aggregation import Aggregation
     from klump.comparison import Comparison
 
+# Scripts of the page, in the order in which they run: each uses names of those before it.
+_SCRIPTS = ("values", "elements", "figures", "tables", "theme", "page")
+
 
 def write_report(
     answers: Iterable[Aggregation],
@@ -67,7 +70,7 @@ def write_report(
         "data": embed_json(contents(cells, comparisons or {}, reported)),
         "figures": embed_json(figures()),
         "bokeh": bokeh_script(),
-        "script": _read("page.js"),
+        "script": _script(),
     }
     write_text(path, _fill(_read("page.html"), values))
 
@@ -98,6 +101,12 @@ def _fill(template: str, values: Mapping[str, str]) -> str:
     '{b} 1 {b}'
     """
     return re.sub(r"\{(\w+)\}", lambda match: values[match[1]], template)
+
+
+def _script() -> str:
+    """The scripts of the page in one function, so that they share their names, and leave none behind."""
+    parts = (_read(f"script/{name}.js") for name in _SCRIPTS)
+    return "\n".join(['"use strict";', "(async () => {", *parts, "})();"])
 
 
 def _read(name: str) -> str:
