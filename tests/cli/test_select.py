@@ -93,7 +93,7 @@ def test_interrupted(klump_cli, chain_file, monkeypatch):
         ("-k 4..2", 2, "'4..2' must ascend, from 1 or more"),
         ("-k 1..2", 1, "chain.csv: -k 1 is a single group of all states"),
         ("--method stochastic", 2, "'stochastic' is not one of auto, sequential"),
-        ("-o out.npz", 2, "must end in .csv or .json"),
+        ("-o out.npz", 2, "must end in .csv, .json, .png, .svg or .pdf"),
         ("--held-out missing.txt", 1, "missing.txt: No such file or directory"),
         ("--held-out short.txt", 1, "short.txt: has no line with two states; write one sequence"),
         ("--held-out other.txt", 1, "--held-out has no transition between states of the chain"),
