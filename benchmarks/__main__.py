@@ -14,6 +14,7 @@ from benchmarks import (
     lumping,
     many_machines,
     merging,
+    pages,
     renumbering,
     selection,
     settling,
@@ -30,6 +31,7 @@ BENCHMARKS = {
     "merging": merging.run,
     "many-machines": many_machines.run,
     "events": events.run,
+    "pages": pages.run,
     "renumbering": renumbering.run,
     "selection": selection.run,
 }
