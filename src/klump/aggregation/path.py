@@ -137,7 +137,7 @@ class AggregationPath(Sequence[Aggregation]):
         >>> P = [[0.5, 0.4, 0.1, 0.0], [0.4, 0.5, 0.0, 0.1], [0.1, 0.0, 0.4, 0.5], [0.0, 0.1, 0.5, 0.4]]
         >>> ax = klump.beta_path(P, 2, betas=[1, 0.5]).plot(kind="flow")
         >>> [label.get_text() for label in ax.get_xticklabels()]
-        ['1', '0.5']
+        ['0.5', '1']
         """
         from klump.plots import kinds
 
