@@ -17,7 +17,7 @@ OLDEST_TESTS ?= tests src
 # The environment in which a wheel is tried.
 SMOKE_VENV := build/smoke
 
-.PHONY: demo test check check-minimum lint types tests quick nojit coverage fuzz interruptions dist bench reproduce clean
+.PHONY: demo test check check-minimum lint types tests quick nojit coverage docs fuzz interruptions dist bench reproduce clean
 
 demo: $(STAMP)
 	$(BIN)/klump aggregate src/klump/data/letter_bigrams.csv --normalize -k 4 --beta 0.8
@@ -55,6 +55,15 @@ coverage: $(STAMP)
 	NUMBA_DISABLE_JIT=1 $(BIN)/coverage run -m pytest -m 'not slow'
 	$(BIN)/coverage report
 
+# The site, in docs/_build/html: every example of the gallery runs, and every warning is an error.
+docs: $(VENV)/.installed-docs
+	$(BIN)/sphinx-build -b html --fail-on-warning --keep-going --quiet --doctree-dir docs/_build/doctrees docs docs/_build/html
+	@echo "docs/_build/html/index.html"
+
+$(VENV)/.installed-docs: $(STAMP)
+	$(BIN)/python $(PIP) --editable '.[docs]'
+	@touch $@
+
 # Mutants of files of every format, each read in a process of its own; `make fuzz FUZZ="--seed 1 mtx"` for others.
 fuzz: $(STAMP)
 	PYTHONPATH=tests $(BIN)/python -m fuzzing --jobs $(JOBS) --time-limit 3600 $(FUZZ)
@@ -91,5 +100,5 @@ reproduce: $(STAMP)
 	$(BIN)/klump reproduce -o reproduction
 
 clean:
-	rm -rf $(VENV) $(OLDEST_VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(OLDEST_VENV) build dist docs/_build docs/generated .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

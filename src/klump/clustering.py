@@ -38,7 +38,18 @@ _ROWS_PER_CHUNK = 256
 
 @dataclass(frozen=True, eq=False)
 class RelaxationCurve:
-    """Mutual information I(X_1; X_{1+r}) between states r = 1, 2, 4, 8, ... steps apart."""
+    """Mutual information I(X_1; X_{1+r}) between states r = 1, 2, 4, 8, ... steps apart.
+
+    Examples
+    --------
+    >>> import klump
+    >>> chain = klump.datasets.three_state_example()[0]
+    >>> curve = klump.relaxation_curve(chain)
+    >>> curve.steps[:4], curve.information[:4].round(3)
+    (array([1, 2, 4, 8]), array([0.042, 0.002, 0.   , 0.   ]))
+    >>> curve.plateau is None
+    True
+    """
 
     steps: NDArray[np.int64]
     """Numbers of steps r."""

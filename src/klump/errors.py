@@ -166,28 +166,93 @@ def _write(text: Text, spell: Spell) -> str:
 
 
 class InvalidChainError(KlumpError, ValueError):
-    """What was given is not the transition matrix of a Markov chain."""
+    """What was given is not the transition matrix of a Markov chain.
+
+    Examples
+    --------
+    >>> import klump
+    >>> klump.MarkovChain([[0.5, -0.5], [0.5, 0.5]])
+    Traceback (most recent call last):
+        ...
+    klump.errors.InvalidChainError: row 0 of the transition matrix has -0.5 in column 1: probabilities ...
+    """
 
 
 class CountsError(InvalidChainError):
-    """The rows of a matrix hold counts, not probabilities."""
+    """The rows of a matrix hold counts, not probabilities.
+
+    Examples
+    --------
+    >>> import klump
+    >>> klump.MarkovChain([[3, 1], [2, 2]])
+    Traceback (most recent call last):
+        ...
+    klump.errors.CountsError: row 0 of the transition matrix sums to 4 instead of 1 (2 such rows): these ...
+    """
 
 
 class ReducibleChainError(InvalidChainError):
-    """The chain has no unique, everywhere positive stationary distribution."""
+    """The chain has no unique, everywhere positive stationary distribution.
+
+    Examples
+    --------
+    >>> import klump
+    >>> klump.aggregate([[1.0, 0.0, 0.0], [0.1, 0.8, 0.1], [0.0, 0.0, 1.0]], 2)
+    Traceback (most recent call last):
+        ...
+    klump.errors.ReducibleChainError: the chain is not irreducible: absorbing state (0), absorbing state ...
+    """
 
 
 class InvalidArgumentError(KlumpError, ValueError):
-    """An argument is out of range or does not fit the chain."""
+    """An argument is out of range or does not fit the chain.
+
+    Examples
+    --------
+    >>> import klump
+    >>> klump.aggregate([[0.9, 0.1], [0.2, 0.8]], 2, beta=1.5)
+    Traceback (most recent call last):
+        ...
+    klump.errors.InvalidArgumentError: beta=1.5 must lie between 0 (lumpability) and 1 (information bottleneck)
+    """
 
 
 class FileFormatError(KlumpError, ValueError):
-    """A file cannot be read as what its name says it is."""
+    """A file cannot be read as what its name says it is.
+
+    Examples
+    --------
+    >>> import klump
+    >>> klump.read_chain("letters.csv")
+    Traceback (most recent call last):
+        ...
+    klump.errors.FileFormatError: letters.csv: cannot be read: ...
+    """
 
 
 class ConvergenceError(KlumpError, RuntimeError):
-    """A numerical method did not reach the accuracy that the result needs."""
+    """A numerical method did not reach the accuracy that the result needs.
+
+    Examples
+    --------
+    >>> import klump
+    >>> error = klump.errors.ConvergenceError("the eigenvalues did not converge", remedy="ask for fewer")
+    >>> print(error)
+    the eigenvalues did not converge; ask for fewer
+    >>> isinstance(error, RuntimeError)
+    True
+    """
 
 
 class MissingPackageError(KlumpError, ImportError):
-    """Something optional was asked for, and the package that does it is not installed."""
+    """Something optional was asked for, and the package that does it is not installed.
+
+    Examples
+    --------
+    >>> import klump
+    >>> error = klump.errors.MissingPackageError("pictures need matplotlib", remedy="pip install 'klump[plots]'")
+    >>> print(error)
+    pictures need matplotlib; pip install 'klump[plots]'
+    >>> isinstance(error, ImportError)
+    True
+    """

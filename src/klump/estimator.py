@@ -83,7 +83,7 @@ class MarkovAggregation(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
         C_beta of the clusters, in bits.
     n_features_in_ : int
         Number of features; for ``"precomputed"`` the number of fitted points.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of str
         Names of the features, if X has names.
 
     Notes

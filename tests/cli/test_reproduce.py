@@ -233,6 +233,8 @@ def on_a_terminal(arguments, wait_for=None, **environment):
     pty = pytest.importorskip("pty")
     process, screen = pty.fork()
     if process == 0:
+        # A test run in the background of a shell inherits SIGINT as ignored.
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
         environment = os.environ | environment | {"COLUMNS": "200", "TERM": "xterm"}
         os.execve(sys.executable, [sys.executable, "-c", SCRIPT, "reproduce", *arguments], environment)
     shown = b""

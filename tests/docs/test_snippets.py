@@ -28,8 +28,12 @@ from klump.search.registry import METHODS
 from klump.sources.random_chains import block_chain
 
 ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+# `make docs` writes the folders _build and generated.
 PAGES = {"README.md": ROOT / "README.md"} | {
-    page.relative_to(ROOT / "docs").as_posix(): page for page in sorted((ROOT / "docs").rglob("*.md"))
+    page.relative_to(DOCS).as_posix(): page
+    for page in sorted(DOCS.rglob("*.md"))
+    if {"_build", "generated"}.isdisjoint(page.relative_to(DOCS).parts)
 }
 
 _SMALL_CHAIN = """
@@ -38,15 +42,19 @@ from klump.sources.random_chains import block_chain
 chain, labels = block_chain((3, 3, 4, 4), alpha=0.7, eps=0.2, random_state=0)
 """
 GIVEN = {
-    "README.md": """
+    "quick_reference.md": """
 import numpy as np
 labels = np.arange(76) % 4
+""",
+    "README.md": """
+import numpy as np
 X = np.random.default_rng(0).normal(size=(90, 2)) + 6 * np.repeat(np.arange(3), 30)[:, None]
 """,
     "methods.md": _SMALL_CHAIN + "answer = klump.aggregate(chain, 4)\nt = 10\n",
     "choosing.md": _SMALL_CHAIN,
     "compare.md": _SMALL_CHAIN,
     "long_runs.md": _SMALL_CHAIN,
+    "pictures.md": _SMALL_CHAIN,
     "scale.md": _SMALL_CHAIN + "klump.write_chain(chain, 'chain.mapped')\n",
     "uncertainty.md": """
 import klump
@@ -63,6 +71,10 @@ walks = list(walk.reshape(40, 500))
 SMALLER = {
     # Each of these searches takes seconds on the 76 letters; tests/search/ has what they find.
     "README.md": {
+        "klump.select(chain)": "klump.select(answer.chain, [2], [0.5])",
+        "klump.grid(chain, range(2, 8), [0.2, 0.5, 0.8, 1])": "klump.grid(answer.chain, [2], [0.5])",
+    },
+    "quick_reference.md": {
         "klump.compare(chain, n_states=4, beta=0.5)": "klump.compare(answer.chain, n_states=2, beta=0.5)",
         "klump.select(chain)": "klump.select(answer.chain, [2], [0.5])",
     },
@@ -94,6 +106,7 @@ PRINTED = {
     "continuous_time.md",
     "dynamics.md",
     "guarantees.md",
+    "index.md",
     "many_machines.md",
     "other_tools.md",
     "roles_and_communities.md",
@@ -141,6 +154,15 @@ def test_the_lists_name_existing_pages():
         assert all(old in PAGES[name].read_text(encoding="utf-8") for old in replaced)
     commands = [command for name in pages_with("sh") for command in klump_commands(name)]
     assert all(any(command.startswith(listed) for command in commands) for listed in NOT_RUN)
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_blocks_have_a_language_that_is_checked(name):
+    """Python and commands run; text is what they print, or a format; nothing else could be an example."""
+    fences = re.findall(r"^ *```.*", PAGES[name].read_text(encoding="utf-8"), re.MULTILINE)
+    known = {"```", "```python", "```sh", "```text", "```console", "```dockerfile", "```{eval-rst}"}
+    assert set(fences) <= known, f"{name}: indented, or another language"
+    assert len(fences) % 2 == 0
 
 
 @compiled

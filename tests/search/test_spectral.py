@@ -96,7 +96,7 @@ def test_the_cheapest_cut_can_be_cheaper_than_the_sign_cut():
 
 
 def test_both_on_the_letters():
-    """The figures of docs/compare.md."""
+    """The figures of docs/measurements/comparison.md."""
     chain = klump.datasets.letter_bigrams()
     for method, expected in (("spectral", 0.4431), ("spectral-sign", 0.4477)):
         assert klump.aggregate(chain, 4, beta=0.5, method=method).cost == pytest.approx(expected, abs=5e-5)

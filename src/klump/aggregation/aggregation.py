@@ -107,7 +107,16 @@ class Aggregation(AggregationDynamics, Verification, Exports, Pictures):
     def from_labels(
         cls, chain: ChainLike, labels_or_mapping: Any, beta: float = 0.5, gamma: float = 0.0
     ) -> Aggregation:
-        """Aggregation by a given map: labels, or an n x k stochastic matrix. Labels that are texts name the groups."""
+        """Aggregation by a given map: labels, or an n x k stochastic matrix. Labels that are texts name the groups.
+
+        Examples
+        --------
+        >>> import klump
+        >>> P = [[0.9, 0.1, 0.0], [0.5, 0.0, 0.5], [0.0, 0.1, 0.9]]
+        >>> answer = klump.Aggregation.from_labels(P, ["left", "left", "right"])
+        >>> answer.names, answer.groups
+        (('left', 'right'), [(0, 1), (2,)])
+        """
         chain = as_chain(chain)
         mapping = as_mapping(labels_or_mapping, chain.n_states)
         names = names_of_labels(labels_or_mapping, mapping.n_groups)
@@ -410,7 +419,7 @@ class Aggregation(AggregationDynamics, Verification, Exports, Pictures):
         return AggregationTree(self.original, self.beta, self.record, self.gamma)
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Save to a file that :func:`klump.load` reads; see :mod:`klump.aggregation.storage`."""
+        """Save to a file that :func:`klump.load` reads."""
         from klump.aggregation.storage import save
 
         save(self, path)

@@ -67,7 +67,16 @@ class Costs:
         return max(0.0, 1.0 - self.predictability / self.redundancy_rate)
 
     def at(self, beta: float, gamma: float = 0.0) -> float:
-        """C_beta + gamma C_G = (1 - 2 beta) C_L + beta C_P + gamma C_G."""
+        """C_beta + gamma C_G = (1 - 2 beta) C_L + beta C_P + gamma C_G.
+
+        Examples
+        --------
+        >>> import klump
+        >>> P = [[0.5, 0.4, 0.1, 0.0], [0.4, 0.5, 0.0, 0.1], [0.1, 0.0, 0.4, 0.5], [0.0, 0.1, 0.5, 0.4]]
+        >>> costs = klump.score(P, [0, 0, 1, 1])
+        >>> round(costs.at(0.5), 4), round(costs.predictability / 2, 4)
+        (0.054, 0.054)
+        """
         beta, gamma = check_beta(beta), check_gamma(gamma)
         cost = (1.0 - beta) * self.lumpability + beta * self.bottleneck
         return cost + gamma * self.generated if gamma > 0.0 else cost

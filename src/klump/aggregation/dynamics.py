@@ -115,7 +115,7 @@ class AggregationDynamics:
     def lag_scan(self, lags: Any) -> LagScan:
         """Costs and timescales of this map at several lags: for the chain P^r of every r-th state.
 
-        The timescales -r / ln|lambda| of U P^r W approach those of the original chain with the lag. I(X1;X1+r), and
+        The timescales ``-r / ln|lambda|`` of U P^r W approach those of the original chain with the lag. I(X1;X1+r), and
         with it predictability and the kept share, is NaN where P^r has too many transitions
         (:meth:`klump.MarkovChain.power`) or is not irreducible.
 

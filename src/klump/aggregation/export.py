@@ -25,7 +25,18 @@ class Exports:
     """The part of an :class:`klump.Aggregation` that makes objects of other packages, and documents."""
 
     def to_dict(self) -> dict[str, Any]:
-        """The document of ``klump aggregate --json`` as plain Python values, without input file and settings."""
+        """The document of ``klump aggregate --json`` as plain Python values, without input file and settings.
+
+        Examples
+        --------
+        >>> import klump
+        >>> P = [[0.5, 0.4, 0.1, 0.0], [0.4, 0.5, 0.0, 0.1], [0.1, 0.0, 0.4, 0.5], [0.0, 0.1, 0.5, 0.4]]
+        >>> answer = klump.aggregate(P, 2)
+        >>> sorted(answer.to_dict())[:3]
+        ['beta', 'bisimulation', 'constraints']
+        >>> answer.to_dict()["labels"]
+        [0, 0, 1, 1]
+        """
         return to_dict(cast("Aggregation", self))
 
     def report(self, path: str | PathLike[str], title: str | None = None) -> None:
@@ -55,6 +66,16 @@ class Exports:
 
         ``mass`` is the stationary probability of the state, ``membership`` the probability of its group, 1 for a
         partition, and ``name`` the name of its group.
+
+        Examples
+        --------
+        >>> import klump
+        >>> P = [[0.5, 0.4, 0.1, 0.0], [0.4, 0.5, 0.0, 0.1], [0.1, 0.0, 0.4, 0.5], [0.0, 0.1, 0.5, 0.4]]
+        >>> answer = klump.aggregate(P, 2)
+        >>> print(answer.to_frame().iloc[:2, :2])
+           state  group
+        0      0      0
+        1      1      0
         """
         return to_frame(cast("Aggregation", self))
 
@@ -63,6 +84,15 @@ class Exports:
 
         Nodes are the groups, with ``name``, ``mass``, ``members`` and ``n_members``; edges have the transition
         probability as ``weight``.
+
+        Examples
+        --------
+        >>> import klump
+        >>> P = [[0.5, 0.4, 0.1, 0.0], [0.4, 0.5, 0.0, 0.1], [0.1, 0.0, 0.4, 0.5], [0.0, 0.1, 0.5, 0.4]]
+        >>> answer = klump.aggregate(P, 2)
+        >>> graph = answer.to_networkx()
+        >>> graph.number_of_nodes(), graph.number_of_edges()
+        (2, 4)
         """
         return to_networkx(cast("Aggregation", self))
 

@@ -43,6 +43,7 @@ class AggregationPath(Sequence[Aggregation]):
     """
 
     aggregations: tuple[Aggregation, ...]
+    """One answer for each beta, in the order of the path."""
 
     @property
     def betas(self) -> NDArray[np.float64]:
@@ -65,7 +66,15 @@ class AggregationPath(Sequence[Aggregation]):
         return next((answer.interrupted_after for answer in self.aggregations if answer.interrupted), None)
 
     def at(self, beta: float) -> Aggregation:
-        """Find the aggregation for one of the betas."""
+        """Find the aggregation for one of the betas.
+
+        Examples
+        --------
+        >>> import klump
+        >>> P = [[0.5, 0.4, 0.1, 0.0], [0.4, 0.5, 0.0, 0.1], [0.1, 0.0, 0.4, 0.5], [0.0, 0.1, 0.5, 0.4]]
+        >>> klump.beta_path(P, 2, step=0.5).at(0.5).groups
+        [(0, 1), (2, 3)]
+        """
         wanted = check_beta(beta)
         for answer in self.aggregations:
             if abs(answer.beta - wanted) < _BETA_TOLERANCE:
@@ -78,7 +87,16 @@ class AggregationPath(Sequence[Aggregation]):
         )
 
     def with_names(self, names: Sequence[str]) -> AggregationPath:
-        """Return this path with the same names of groups at every beta; groups that are empty lose theirs."""
+        """Return this path with the same names of groups at every beta; groups that are empty lose theirs.
+
+        Examples
+        --------
+        >>> import klump
+        >>> P = [[0.5, 0.4, 0.1, 0.0], [0.4, 0.5, 0.0, 0.1], [0.1, 0.0, 0.4, 0.5], [0.0, 0.1, 0.5, 0.4]]
+        >>> path = klump.beta_path(P, 2, step=0.5).with_names(["front", "back"])
+        >>> [answer.names for answer in path]
+        [('front', 'back'), ('front', 'back'), ('front', 'back')]
+        """
         most = max((answer.n_states for answer in self.aggregations), default=0)
         checked = check_names(names, most)
         return AggregationPath(

@@ -117,7 +117,7 @@ def save(answer: Saved, path: str | os.PathLike[str]) -> None:
 
 
 def load(path: str | os.PathLike[str]) -> Saved:
-    r"""Load an answer that :func:`save` wrote.
+    r"""Load an answer that its ``save`` method wrote.
 
     Nothing is recomputed: the chain, its stationary distribution and the maps are restored bit for bit.
 

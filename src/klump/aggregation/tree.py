@@ -99,11 +99,27 @@ class AggregationTree:
         return sums
 
     def labels(self, n_states: int) -> NDArray[np.int32]:
-        """Group of each state in the cut to ``n_states`` groups, the heaviest group first."""
+        """Group of each state in the cut to ``n_states`` groups, the heaviest group first.
+
+        Examples
+        --------
+        >>> import klump
+        >>> P = [[0.5, 0.4, 0.1, 0.0], [0.4, 0.5, 0.0, 0.1], [0.1, 0.0, 0.4, 0.5], [0.0, 0.1, 0.5, 0.4]]
+        >>> klump.aggregation_tree(P).labels(2)
+        array([0, 0, 1, 1], dtype=int32)
+        """
         return self.cut(n_states).labels
 
     def cut(self, n_states: int) -> Aggregation:
-        """Cut the dendrogram to ``n_states`` groups."""
+        """Cut the dendrogram to ``n_states`` groups.
+
+        Examples
+        --------
+        >>> import klump
+        >>> P = [[0.5, 0.4, 0.1, 0.0], [0.4, 0.5, 0.0, 0.1], [0.1, 0.0, 0.4, 0.5], [0.0, 0.1, 0.5, 0.4]]
+        >>> klump.aggregation_tree(P).cut(2).groups
+        [(0, 1), (2, 3)]
+        """
         n_groups = check_groups(n_states, self.n_leaves, "leaves of the tree")
         mapping = from_labels(labels_after(self.record, n_groups), n_groups)
         labels = rank_by_mass(self.original, mapping)[mapping.labels]

@@ -64,7 +64,7 @@ class Verification:
         The bounds are rigorous: from every state of a group, and from the initial distribution, the probability in the
         original chain before a restart lies between them, and so does that of the :attr:`quotient`. Those per group let
         an adversary choose the state of the group at every step. From the initial distribution of a chain that restarts
-        there, states that are rarely visited hardly count (:mod:`klump.guarantees.occupation`), so that the bounds may
+        there, states that are rarely visited hardly count (``klump.guarantees.occupation``), so that the bounds may
         be much tighter, for numbers of steps up to a few times 1 / restart.
 
         Parameters

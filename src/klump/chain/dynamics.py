@@ -38,13 +38,13 @@ class ChainDynamics(ChainQuantities):
         return found
 
     def timescales(self, n: int | None = None) -> Floats:
-        """Implied timescales t = -1 / ln|lambda|, slowest first, without the stationary eigenvalue.
+        """Implied timescales ``-1 / ln|lambda|``, slowest first, without the stationary eigenvalue.
 
-        Complex eigenvalues count by their modulus, each of a pair. A timescale is infinite if |lambda| = 1: for each
-        closed class but one, and for the eigenvalues of a periodic chain other than 1; it is 0 if lambda = 0. Up to
-        2,000 states eigenvalues near 1 are computed from the group inverse of I - P by elimination without
-        subtractions, so that timescales of any length are accurate; larger chains by ARPACK, or by inverse iteration if
-        that does not converge, which finds the eigenvalues nearest to 1.
+        Complex eigenvalues count by their modulus, each of a pair. A timescale is infinite if ``|lambda| = 1``: for
+        each closed class but one, and for the eigenvalues of a periodic chain other than 1; it is 0 if lambda = 0. Up
+        to 2,000 states eigenvalues near 1 are computed from the group inverse of I - P by elimination without
+        subtractions, so that timescales of any length are accurate; larger chains by ARPACK, or by inverse iteration
+        if that does not converge, which finds the eigenvalues nearest to 1.
 
         Parameters
         ----------

@@ -37,7 +37,7 @@ class MarkovChain(ChainDynamics):
     P
         Transition matrix: an array, any SciPy sparse matrix (which stays sparse), a DataFrame whose
         columns name the states, or an object of another package that holds a chain (see
-        :mod:`klump.sources.adapters`): a graph, a Markov state model, a kernel, a verification model.
+        ``klump.sources.adapters``): a graph, a Markov state model, a kernel, a verification model.
     states
         Names of the states, any hashable values; ``0 .. n-1`` if left out.
     stationary_distribution
@@ -345,6 +345,14 @@ class MarkovChain(ChainDynamics):
         With ``walk="similarity"`` the weight of a step is ``exp(-d**2 / s)``, with ``d`` the distance and ``s`` the
         mean squared distance between a point and its ``n_neighbors`` nearest neighbours. With ``walk="neighbors"``
         it is the random walk on the symmetrised nearest-neighbour graph: a sparse chain.
+
+        Examples
+        --------
+        >>> import klump
+        >>> import numpy as np
+        >>> X = np.array([[0.0], [0.1], [0.2], [5.0], [5.1], [5.2]])
+        >>> klump.MarkovChain.from_points(X, 2, walk="neighbors").n_transitions
+        20
         """
         from klump.sources.points import neighbor_graph, similarities
 
@@ -366,6 +374,13 @@ class MarkovChain(ChainDynamics):
 
         A node without an outgoing edge is an error, unless ``restrict`` drops it, or ``restart`` is given: then it
         restarts with probability 1.
+
+        Examples
+        --------
+        >>> import klump
+        >>> import networkx
+        >>> klump.MarkovChain.from_graph(networkx.path_graph(4)).stationary_distribution.round(3)
+        array([0.167, 0.333, 0.333, 0.167])
         """
         from klump.sources.adapters.graphs import random_walk
 

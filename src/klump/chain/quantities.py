@@ -58,7 +58,7 @@ class ChainQuantities:
 
     @cached_property
     def has_names(self) -> bool:
-        """Whether the states have names other than ``0 .. n-1``."""
+        """Whether the states have names other than their numbers."""
         return self.__dict__["_names"] is not None
 
     @property
@@ -196,7 +196,7 @@ class ChainQuantities:
 
     @cached_property
     def is_reversible(self) -> bool:
-        """Whether detailed balance holds: sum |J - J^T| <= 1e-10 with J = diag(mu) P."""
+        """Whether detailed balance holds: ``sum |J - J^T| <= 1e-10`` with J = diag(mu) P."""
         matrix, mu = self.transition_matrix, self.stationary_distribution
         if not isinstance(matrix, sparse.csr_array):
             return float(np.abs(self.joint - self.joint.T).sum()) <= _REVERSIBLE_TOLERANCE

@@ -42,8 +42,8 @@ _NUMBERS = range(2, 8)
 _COMPARED_BETA = 0.5
 # Methods of klump that a report compares, besides the one that found its answers.
 _METHODS = ("sequential", "annealing", "agglomerative", "spectral")
-# Largest chain, in states, whose report compares methods unless asked: seconds per number of groups.
-_MAX_COMPARED = 1_000
+# Largest chain, in states, whose report compares methods unless asked: outside tools take minutes beyond it.
+_MAX_COMPARED = 300
 
 
 @click.command("report", cls=ChainCommand)

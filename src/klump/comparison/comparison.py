@@ -22,7 +22,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Row:
-    """One method: the aggregation that it found and its run time, or why it failed."""
+    """One method: the aggregation that it found and its run time, or why it failed.
+
+    Examples
+    --------
+    >>> import klump
+    >>> P = [[0.5, 0.4, 0.1, 0.0], [0.4, 0.5, 0.0, 0.1], [0.1, 0.0, 0.4, 0.5], [0.0, 0.1, 0.5, 0.4]]
+    >>> row = klump.compare(P, 2, methods=["sequential"], outside=False)[0]
+    >>> row.name, row.kind, row.n_states, row.error
+    ('sequential', 'klump', 2, None)
+    >>> round(row.cost, 4), row.aggregation.groups
+    (0.054, [(0, 1), (2, 3)])
+    """
 
     name: str
     """Name of the method, or of the outside tool."""
@@ -203,7 +214,16 @@ class Comparison(Sequence[Row]):
         return bool(self.not_run) or any(row.interrupted for row in self.rows)
 
     def named(self, name: str) -> Row:
-        """Return the row of one method."""
+        """Return the row of one method.
+
+        Examples
+        --------
+        >>> import klump
+        >>> P = [[0.5, 0.4, 0.1, 0.0], [0.4, 0.5, 0.0, 0.1], [0.1, 0.0, 0.4, 0.5], [0.0, 0.1, 0.5, 0.4]]
+        >>> compared = klump.compare(P, 2, methods=["auto", "sequential"], outside=False)
+        >>> compared.named("sequential").n_states
+        2
+        """
         for row in self.rows:
             if row.name == name:
                 return row

@@ -74,7 +74,7 @@ def compare(
     progress
         Called with ``(done, total, best_cost)`` before the first method and after each: the number of finished methods,
         the number of all methods, and the lowest cost of a map with ``n_states`` groups so far, in bits, NaN while
-        there is none. :func:`klump.comparison.contestant_names` lists the methods in the order in which they run.
+        there is none. ``klump.comparison.contestant_names()`` lists the methods in the order in which they run.
     gamma
         Weight of generated information in the cost, as in :func:`klump.aggregate`. Methods that do not minimise the
         cost run without gamma; the cost that ranks the rows includes it.

@@ -35,7 +35,17 @@ _KEY = 11
 
 @dataclass(frozen=True, eq=False)
 class Refinement:
-    """A refined partition and the trace of its cost."""
+    """A refined partition and the trace of its cost.
+
+    Examples
+    --------
+    >>> P = [[0.5, 0.4, 0.1, 0.0], [0.4, 0.5, 0.0, 0.1], [0.1, 0.0, 0.4, 0.5], [0.0, 0.1, 0.5, 0.4]]
+    >>> found = refine(P, [0, 1, 1, 1])
+    >>> found.settled, found.moves
+    (True, (1,))
+    >>> found.trace[-1] < found.trace[0]
+    True
+    """
 
     labels: NDArray[np.int32]
     """The group of each state; group numbers are those of the initial labels."""

@@ -34,7 +34,21 @@ _MAX_RESULT = 2 * 10**8
 
 @dataclass(frozen=True, eq=False)
 class ChapmanKolmogorov:
-    """Transition matrices between groups over several numbers of steps t: of the original and of small chains."""
+    """Transition matrices between groups over several numbers of steps t: of the original and of small chains.
+
+    Examples
+    --------
+    >>> import klump
+    >>> P = [[0.9, 0.1, 0.0], [0.5, 0.0, 0.5], [0.0, 0.1, 0.9]]
+    >>> answer = klump.Aggregation.from_labels(P, [0, 0, 1])
+    >>> test = answer.chapman_kolmogorov([1, 2, 4])
+    >>> test.total_variation.round(4)
+    array([[0.    , 0.    ],
+           [0.0347, 0.0417],
+           [0.0712, 0.0854]])
+    >>> round(test.largest_difference, 4)
+    0.0854
+    """
 
     steps: NDArray[np.int64]
     """Numbers of steps t, increasing."""
@@ -57,7 +71,7 @@ class ChapmanKolmogorov:
 
     @property
     def largest_difference(self) -> float:
-        """Largest entry of |original - aggregated| over all t."""
+        """Largest entry of ``|original - aggregated|`` over all t."""
         return float(np.abs(self.aggregated - self.original).max())
 
     def table(self) -> list[tuple[int, float, float, float]]:

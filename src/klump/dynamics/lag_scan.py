@@ -26,7 +26,18 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class LagScan:
-    """Costs in bits and timescales in steps of one map, for the chains P^r of every r-th state."""
+    """Costs in bits and timescales in steps of one map, for the chains P^r of every r-th state.
+
+    Examples
+    --------
+    >>> import klump
+    >>> P = [[0.9, 0.1, 0.0], [0.5, 0.0, 0.5], [0.0, 0.1, 0.9]]
+    >>> scan = klump.Aggregation.from_labels(P, [0, 0, 1]).lag_scan([1, 4, 16])
+    >>> scan.timescales.round(2).tolist()
+    [[4.94], [7.87], [9.03]]
+    >>> scan.kept.round(2)
+    array([0.67, 0.81, 0.84])
+    """
 
     lags: NDArray[np.int64]
     """Lags r, increasing."""
@@ -39,7 +50,7 @@ class LagScan:
     group_information: Floats
     """I(Y_1;Y_{1+r})."""
     timescales: Floats
-    """Per lag the timescales -r / ln|lambda| of U P^r W, slowest first."""
+    """Per lag the timescales ``-r / ln|lambda|`` of U P^r W, slowest first."""
 
     @property
     def kept(self) -> Floats:

@@ -50,6 +50,19 @@ class LongTimeChain:
     what needs probabilities, like :meth:`simulate`, raises an error that names the negative entry.
 
     Usually made by :attr:`klump.Aggregation.long_time_chain`.
+
+    Examples
+    --------
+    >>> import klump
+    >>> P = [[0.9, 0.1, 0.0], [0.5, 0.0, 0.5], [0.0, 0.1, 0.9]]
+    >>> answer = klump.Aggregation.from_labels(P, [0, 0, 1])
+    >>> for chain in (answer.original, answer.chain, answer.long_time_chain):
+    ...     print(chain.timescales(1).round(2))
+    [9.49]
+    [4.94]
+    [8.73]
+    >>> answer.long_time_chain.is_stochastic
+    True
     """
 
     transition_matrix: Floats
@@ -100,7 +113,7 @@ class LongTimeChain:
         return MarkovChain(self.transition_matrix)
 
     def timescales(self, n: int | None = None) -> Floats:
-        """Implied timescales -1 / ln|lambda|, slowest first, as :meth:`klump.MarkovChain.timescales`."""
+        """Implied timescales ``-1 / ln|lambda|``, slowest first, as :meth:`klump.MarkovChain.timescales`."""
         return first_timescales(dense_timescales(self.transition_matrix), n)
 
     def first_passage_times(self, target: Any = None, source: Any = None) -> Any:

@@ -27,7 +27,7 @@ def write_chain(chain: ChainLike, path: str | os.PathLike[str], *, ctmc: bool = 
         distribution too if that is known. ``.tra`` (PRISM) or ``.storm.tra`` (Storm) is written with ``.sta``,
         ``.lab``, ``.srew`` and ``.trew`` files beside it, of which older ones are replaced or removed; it, ``.drn`` and
         ``.umb`` keep the set of initial states, but not their probabilities. ``.csv``, ``.tsv`` and ``.parquet`` keep
-        names only, ``.mtx`` none, ``.npy`` neither names nor sparse chains. :func:`klump.files.losses` says
+        names only, ``.mtx`` none, ``.npy`` neither names nor sparse chains. ``klump.files.losses`` says
         what a file will not keep.
     ctmc
         Write the rates of a chain that was made of rates, which :func:`klump.read_chain` reads with ``ctmc=True``; only

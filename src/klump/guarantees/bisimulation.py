@@ -38,6 +38,14 @@ class Bisimulation:
         The bound is 1 - (1 - epsilon)^t. It holds for every initial distribution of the original chain, if the
         aggregated one starts from that of its groups. :meth:`Guarantees.horizon` is for stationary chains, and much
         smaller if states whose next-group distribution differs from that of their group are rare.
+
+        Examples
+        --------
+        >>> import klump
+        >>> P = [[0.9, 0.1, 0.0], [0.5, 0.0, 0.5], [0.0, 0.1, 0.9]]
+        >>> answer = klump.Aggregation.from_labels(P, [0, 0, 1])
+        >>> [round(answer.bisimulation.horizon(t), 4) for t in (1, 10)]
+        [0.4167, 0.9954]
         """
         return coupling_bound(self.epsilon, check_steps(t))
 

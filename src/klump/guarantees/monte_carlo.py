@@ -35,7 +35,19 @@ _MIN_BURN_IN = 10
 
 @dataclass(frozen=True)
 class MonteCarlo:
-    """An estimate of the entropy rate H(Y) of the groups, in bits per step."""
+    """An estimate of the entropy rate H(Y) of the groups, in bits per step.
+
+    Examples
+    --------
+    >>> import klump
+    >>> P = [[0.9, 0.1, 0.0], [0.5, 0.0, 0.5], [0.0, 0.1, 0.9]]
+    >>> answer = klump.Aggregation.from_labels(P, [0, 0, 1])
+    >>> estimate = answer.monte_carlo(n_replicas=20, n_steps=500, seed=0)
+    >>> abs(estimate.entropy_rate - answer.guarantees.entropy_rate.upper) < 5 * estimate.standard_error
+    True
+    >>> estimate.n_replicas, estimate.n_steps
+    (20, 500)
+    """
 
     entropy_rate: float
     """The estimate."""

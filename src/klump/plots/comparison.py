@@ -38,6 +38,14 @@ def comparison(compared: Comparison) -> Figure:
 
     Rows and sections are those of the table. Filled dots have the requested number of groups, hollow dots another
     number; diamonds are soft maps.
+
+    Examples
+    --------
+    >>> import klump
+    >>> P = [[0.5, 0.4, 0.1, 0.0], [0.4, 0.5, 0.0, 0.1], [0.1, 0.0, 0.4, 0.5], [0.0, 0.1, 0.5, 0.4]]
+    >>> compared = klump.compare(P, 2, methods=["auto", "sequential"], outside=False)
+    >>> len(klump.plots.comparison(compared).axes)
+    2
     """
     lines = _lines(compared)
     found = [row for row in lines if not isinstance(row, str) and row.error is None]

@@ -33,6 +33,14 @@ def dendrogram(tree: AggregationTree, n_states: int | None = None) -> Figure:
     n_states
         Number of groups of the cut that is coloured. Colours repeat after twelve groups, never side by side. At most
         100.
+
+    Examples
+    --------
+    >>> import klump
+    >>> P = [[0.5, 0.4, 0.1, 0.0], [0.4, 0.5, 0.0, 0.1], [0.1, 0.0, 0.4, 0.5], [0.0, 0.1, 0.5, 0.4]]
+    >>> figure = klump.plots.dendrogram(klump.aggregation_tree(P), n_states=2)
+    >>> figure.axes[0].get_ylabel()
+    'added to the cost $C_{0.5}$ (bits)'
     """
     from scipy.cluster import hierarchy
 

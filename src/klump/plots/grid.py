@@ -27,6 +27,14 @@ def grid(found: AggregationGrid) -> Figure:
     """Draw the cost and the kept share against the number of groups, one line per beta.
 
     Cells that were not run leave a gap in the line.
+
+    Examples
+    --------
+    >>> import klump
+    >>> P = [[0.5, 0.4, 0.1, 0.0], [0.4, 0.5, 0.0, 0.1], [0.1, 0.0, 0.4, 0.5], [0.0, 0.1, 0.5, 0.4]]
+    >>> figure = klump.plots.grid(klump.grid(P, [2, 3], [0.5, 1.0]))
+    >>> [axes.get_xlabel() for axes in figure.axes]
+    ['groups', 'groups']
     """
     figure = new_figure(10.0, 4.0)
     left, right = figure.subplots(1, 2)

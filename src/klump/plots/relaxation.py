@@ -13,7 +13,15 @@ if TYPE_CHECKING:
 
 
 def relaxation(curve: RelaxationCurve) -> Figure:
-    """Draw I(X_1; X_{1+r}) against r on a logarithmic axis, and the plateau if there is one."""
+    """Draw I(X_1; X_{1+r}) against r on a logarithmic axis, and the plateau if there is one.
+
+    Examples
+    --------
+    >>> import klump
+    >>> curve = klump.relaxation_curve([[0.9, 0.1], [0.2, 0.8]])
+    >>> klump.plots.relaxation(curve).axes[0].get_xlabel()
+    'steps r'
+    """
     figure = new_figure(6.4, 4.0)
     axes = figure.subplots()
     style: Any = {"linewidth": 1.4, "marker": "o", "markersize": 4, "clip_on": False, "zorder": 3}

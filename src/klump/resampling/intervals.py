@@ -81,6 +81,14 @@ class Posterior:
         """Credible interval of each entry of the aggregated chain's transition matrix.
 
         The intervals are marginal, not simultaneous: each contains its entry with that posterior probability.
+
+        Examples
+        --------
+        >>> import klump
+        >>> counts = [[30, 9, 1], [12, 0, 8], [1, 10, 29]]
+        >>> low, high = klump.posterior(counts, [0, 0, 1], n_samples=200, seed=0).transition_matrix_interval(0.9)
+        >>> low.round(2).tolist(), high.round(2).tolist()
+        ([[0.76, 0.06], [0.16, 0.6]], [[0.94, 0.24], [0.4, 0.84]])
         """
         return interval(self.transition_matrices, level)
 
@@ -93,6 +101,14 @@ class Posterior:
 
         Sampling noise biases costs upwards: the estimate lies above the true cost, and the samples lie above the
         estimate by about the same amount. Reflecting their quantiles at the estimate cancels both.
+
+        Examples
+        --------
+        >>> import klump
+        >>> counts = [[30, 9, 1], [12, 0, 8], [1, 10, 29]]
+        >>> low, high = klump.posterior(counts, [0, 0, 1], n_samples=200, seed=0).cost_interval(0.9)
+        >>> bool(low <= high)
+        True
         """
         return reflected_interval(self.costs, self.estimate.cost, level, 0.0, np.inf)
 

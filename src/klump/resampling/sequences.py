@@ -50,9 +50,13 @@ class SequenceCounts:
     """
 
     sequences: InitVar[Any]
+    """Only read; ``by_piece`` has what is kept of them."""
     lag: int = 1
+    """Distance in time of the two states of a transition."""
     block_length: int | None = None
+    """Number of transitions of a block; None if whole sequences are resampled."""
     ends: Literal["join"] | None = None
+    """``"join"`` if a state stands between the end of a sequence and the start of another one."""
     states: tuple[Hashable, ...] = field(init=False)
     """Names of the states."""
     count_matrix: Any = field(init=False)

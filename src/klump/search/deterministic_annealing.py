@@ -84,7 +84,16 @@ def deterministic_annealing(task: Task) -> Found:
 
 
 class Split(NamedTuple):
-    """A phase transition of deterministic annealing."""
+    """A phase transition of deterministic annealing.
+
+    Examples
+    --------
+    >>> import klump
+    >>> P = [[0.5, 0.4, 0.1, 0.0], [0.4, 0.5, 0.0, 0.1], [0.1, 0.0, 0.4, 0.5], [0.0, 0.1, 0.5, 0.4]]
+    >>> answer = klump.aggregate(P, 3, method="deterministic-annealing")
+    >>> [(round(split.temperature, 4), split.n_states) for split in answer.splits]
+    [(0.64, 2), (0.1111, 3)]
+    """
 
     temperature: float
     """The critical temperature: the eigenvalue of the group that splits; 0 for groups separated at the end.

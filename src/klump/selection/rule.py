@@ -9,7 +9,7 @@ A number of groups stands out at a beta if
 4. the step gains more than on any of the chains that are shuffled in the same way.
 
 The pair of a number and a beta with the largest bend is recommended; if no pair stands out, there is no clear answer.
-The limits are calibrated on random chains with and without groups; see docs/choosing.md.
+The limits are calibrated on random chains with and without groups; see docs/measurements/selection.md.
 """
 
 from __future__ import annotations

@@ -16,7 +16,18 @@ _BETA_TOLERANCE = 1e-9
 
 @dataclass(frozen=True)
 class SelectionRow:
-    """Evidence for one number of groups at one beta; None where it was not or could not be computed."""
+    """Evidence for one number of groups at one beta; None where it was not or could not be computed.
+
+    Examples
+    --------
+    >>> import klump
+    >>> from klump.sources.random_chains import block_chain
+    >>> chain, planted = block_chain((6, 6, 6), alpha=0.5, eps=0.2, random_state=0)
+    >>> table = klump.select(chain, [2, 3, 4], [0.5], n_restarts=1, n_shuffles=1).table
+    >>> row = table[3, 0.5]
+    >>> row.n_states, round(row.cost, 4), round(row.gain, 4), round(row.kept, 2)
+    (3, 0.0774, 0.0493, 0.7)
+    """
 
     n_states: int
     """Number of groups."""
@@ -79,9 +90,21 @@ class SelectionTable:
     """The rows of a selection, by beta and then by number of groups.
 
     ``table[4, 0.5]`` is the row of 4 groups at beta = 0.5; iterating visits all rows.
+
+    Examples
+    --------
+    >>> import klump
+    >>> from klump.sources.random_chains import block_chain
+    >>> chain, planted = block_chain((6, 6, 6), alpha=0.5, eps=0.2, random_state=0)
+    >>> table = klump.select(chain, [2, 3, 4], [0.5], n_restarts=1, n_shuffles=1).table
+    >>> [row.n_states for row in table], len(table)
+    ([2, 3, 4], 3)
+    >>> table[3, 0.5].gain > table[4, 0.5].gain
+    True
     """
 
     rows: tuple[SelectionRow, ...]
+    """All rows."""
 
     def __iter__(self) -> Iterator[SelectionRow]:
         return iter(self.rows)
