@@ -19,8 +19,8 @@ from matplotlib.figure import Figure
 from matplotlib.patches import FancyArrowPatch
 
 import klump
+from klump.views import PALETTE
 
-GROUP_COLOURS = ("#0b6fa4", "#d9822b", "#1f7a3d", "#c2185b", "#6b4fc8", "#8a7a00")
 TEXT = "#222222"
 PALE = "#dcdfe2"
 STYLE = {
@@ -141,15 +141,15 @@ def aggregation_figure() -> Figure:
     """The same chain in three groups, and the chain of the groups."""
     answer = klump.aggregate(weather(), 3).with_names(["dry", "wet", "turning"])
     order = np.array([0, 1, 2, 4, 5, 3])
-    colours = [GROUP_COLOURS[answer.labels[i]] for i in order]
+    colours = [PALETTE[answer.labels[i]] for i in order]
     figure, axes = plt.subplots(1, 3, figsize=(10.2, 3.7), layout="constrained", width_ratios=[6, 4.2, 4.6])
     ordered = klump.MarkovChain(WEATHER_P[np.ix_(order, order)], [WEATHER[i] for i in order])
     draw_matrix(axes[0], ordered, colours, [3, 5])
     axes[0].set_title("6 states, ordered by group", fontsize=10)
     small = klump.MarkovChain(answer.chain.transition_matrix, answer.names)
-    draw_matrix(axes[1], small, list(GROUP_COLOURS[:3]), [])
+    draw_matrix(axes[1], small, list(PALETTE[:3]), [])
     axes[1].set_title("3 groups", fontsize=10)
-    draw_chain(axes[2], small, [(-0.75, 0), (0.75, 0.05), (0, 0.95)], list(GROUP_COLOURS[:3]))
+    draw_chain(axes[2], small, [(-0.75, 0), (0.75, 0.05), (0, 0.95)], list(PALETTE[:3]))
     axes[2].set(xlim=(-1.2, 1.2), ylim=(-0.6, 1.4))
     return figure
 
@@ -161,8 +161,8 @@ def bits_figure() -> Figure:
     kept = chain.redundancy_rate - answer.costs.predictability
     parts = [
         (f"new every day\nH(X2|X1) = {chain.entropy_rate:.3f}", chain.entropy_rate, PALE, TEXT),
-        (f"groups keep\nI(Y1;Y2) = {kept:.3f}", kept, GROUP_COLOURS[0], "white"),
-        (f"lost\n{answer.costs.predictability:.3f}", answer.costs.predictability, GROUP_COLOURS[1], TEXT),
+        (f"groups keep\nI(Y1;Y2) = {kept:.3f}", kept, PALETTE[0], "white"),
+        (f"lost\n{answer.costs.predictability:.3f}", answer.costs.predictability, PALETTE[1], TEXT),
     ]
     figure, ax = plt.subplots(figsize=(8.4, 1.9), layout="constrained")
     left = 0.0
@@ -187,7 +187,7 @@ def beta_figure() -> Figure:
     top, bottom = figure.subfigures(2, 1, height_ratios=[1, 1.35])
     found = {beta: klump.aggregate(chain, 3, beta=beta) for beta in (1.0, 0.5, 0.0)}
     for ax, (beta, answer) in zip(top.subplots(1, 3), found.items(), strict=True):
-        colours = [GROUP_COLOURS[label] for label in answer.labels]
+        colours = [PALETTE[label] for label in answer.labels]
         ring = [(1.35 * x, y) for x, y in RING]
         for (x, y), colour, name in zip(ring, colours, WEATHER, strict=True):
             ax.text(
@@ -209,7 +209,7 @@ def beta_figure() -> Figure:
         ax.plot(costs.lumpability, costs.predictability, "o", color="#b4bac1", markersize=5)
     for beta, answer in found.items():
         costs = answer.costs
-        ax.plot(costs.lumpability, costs.predictability, "o", color=GROUP_COLOURS[3], markersize=9)
+        ax.plot(costs.lumpability, costs.predictability, "o", color=PALETTE[3], markersize=9)
         text = f"cheapest at beta = {beta:g}"
         place = (costs.lumpability, costs.predictability)
         offset = (9, -13) if beta > 0 else (-6, 18)
