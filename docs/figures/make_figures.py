@@ -6,6 +6,7 @@ They show numbers that klump computes here, on the chains of the pages.
 from __future__ import annotations
 
 import itertools
+import re
 import sys
 from pathlib import Path
 
@@ -257,7 +258,17 @@ def roles_figure() -> Figure:
     return figure
 
 
+def shop_figure() -> Figure:
+    """Overview of the answer of the tutorial."""
+    page = (Path(__file__).parents[1] / "tutorial.md").read_text(encoding="utf-8")
+    namespace: dict = {}
+    exec(re.findall(r"```python\n(.*?)```", page, re.DOTALL)[0], namespace)
+    answer = klump.aggregate(namespace["chain"], n_states=3, beta=0.5)
+    return klump.plots.overview(answer.with_names(["looking", "buying", "asking"]))
+
+
 FIGURES = {
+    "shop.svg": shop_figure,
     "weather_chain.svg": chain_figure,
     "weather_groups.svg": aggregation_figure,
     "weather_bits.svg": bits_figure,

@@ -10,7 +10,7 @@ pytest.importorskip("matplotlib")
 
 DOCS = Path(__file__).parents[2] / "docs"
 FOLDER = DOCS / "figures"
-LARGEST = 60_000  # bytes
+LARGEST = 100_000  # bytes
 
 
 @pytest.fixture(scope="module")
