@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from klump.aggregation import AggregationPath
-from klump.views import match_groups
+from klump.aggregation.identities import identify
 
 if TYPE_CHECKING:
     from klump.aggregation import Aggregation
@@ -46,34 +46,12 @@ class Cells:
         return next(iter(self.answers.values())).original
 
     def identities(self) -> dict[tuple[int, float], tuple[int, ...]]:
-        """Identities of the groups of each answer, which select their colours.
-
-        Groups are matched along the numbers of groups at one beta, and from there along beta: a path keeps the numbers
-        of its groups.
-        """
-        found: dict[tuple[int, float], tuple[int, ...]] = {}
-        first = self.betas.index(_FIRST_BETA) if _FIRST_BETA in self.betas else 0
-        order = [*self.betas[first:], *self.betas[:first][::-1]]
-        before = None
-        for number in self.numbers:
-            cells = [(number, beta) for beta in order if (number, beta) in self.answers]
-            for cell in cells:
-                reference = before if cell == cells[0] else self._neighbour(cell, found)
-                found[cell] = (
-                    tuple(range(self.answers[cell].n_states))
-                    if reference is None
-                    else match_groups(self.answers[reference], found[reference], self.answers[cell])
-                )
-            before = cells[0] if cells else before
-        return found
-
-    def _neighbour(
-        self, cell: tuple[int, float], found: dict[tuple[int, float], tuple[int, ...]]
-    ) -> tuple[int, float]:
-        """Cell with the same number of groups and the nearest beta, among those found."""
-        return min(
-            (other for other in found if other[0] == cell[0]), key=lambda other: abs(other[1] - cell[1])
-        )
+        """Identities of the groups of each answer, which select their colours; a path or a grid has its own."""
+        if len(self.numbers) == 1 or all(
+            answer.group_identities is not None for answer in self.answers.values()
+        ):
+            return {cell: answer.identities for cell, answer in self.answers.items()}
+        return identify(self.answers)
 
     def first(self) -> tuple[int, float]:
         """Cell at which a report opens: beta 0.5 if there is one, and the number at which the cost curve bends most."""

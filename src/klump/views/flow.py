@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from klump.views.colours import shared_masses, track_groups
+from klump.aggregation.identities import shared_masses
+from klump.views.colours import track_groups
 
 if TYPE_CHECKING:
     from klump.aggregation import Aggregation
