@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 if TYPE_CHECKING:
     from klump.aggregation.aggregation import Aggregation
@@ -63,11 +64,9 @@ def match_groups(reference: Aggregation, identities: Sequence[int], answer: Aggr
 
 
 def shared_masses(first: Aggregation, second: Aggregation) -> NDArray[np.float64]:
-    """Mass of the states that are in a group of the first and in a group of the second answer."""
-    k = second.n_states
-    cells = first.labels.astype(np.int64) * k + second.labels
-    mass = np.bincount(cells, weights=first.state_weights, minlength=first.n_states * k)
-    return np.asarray(mass, dtype=np.float64).reshape(first.n_states, k)
+    """Mass that a group of the first and a group of the second answer share, W1^T diag(mu) W2."""
+    weighted = sparse.diags_array(first.state_weights) @ second.map.weights
+    return np.asarray((first.map.weights.T @ weighted).toarray())
 
 
 def with_identities(answer: Aggregation, identities: tuple[int, ...]) -> Aggregation:

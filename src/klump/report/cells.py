@@ -6,8 +6,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from klump.aggregation import AggregationPath
+from klump.aggregation import AggregationGrid, AggregationPath
 from klump.aggregation.identities import identify
+from klump.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
     from klump.aggregation import Aggregation
@@ -26,19 +27,33 @@ class Cells:
     betas: tuple[float, ...]
     """Values of beta, increasing."""
     answers: dict[tuple[int, float], Aggregation]
+    function: str | None = None
+    """Name of the function of klump that found them; None if they are from several calls, or from elsewhere."""
 
     @classmethod
     def from_answers(cls, answers: Iterable[Aggregation]) -> Cells:
-        """Arrange the answers of a grid or of a path, or a list of one.
+        """Arrange the answers of a grid or of a path, or a list of answers of one chain.
 
         Answers of a path in which groups ran empty count as answers of the largest number of groups.
         """
         listed = list(answers)
+        _check_answers(listed)
         largest = max(answer.n_states for answer in listed)
-        is_path = isinstance(answers, AggregationPath)
+        is_path, is_grid = isinstance(answers, AggregationPath), isinstance(answers, AggregationGrid)
         found = {(largest if is_path else answer.n_states, answer.beta): answer for answer in listed}
+        if len(found) < len(listed):
+            raise InvalidArgumentError(
+                "has two answers with the same number of groups and beta",
+                argument="answers",
+                remedy="make a report of each",
+            )
         numbers, betas = zip(*found, strict=True)
-        return cls(tuple(sorted(set(numbers))), tuple(sorted(set(betas))), found)
+        if isinstance(answers, AggregationGrid):
+            numbers, betas = answers.n_states, answers.betas
+        function = "beta_path" if is_path else "grid" if is_grid else None
+        if len(listed) == 1 and function is None and listed[0].method != "given":
+            function = "aggregate"
+        return cls(tuple(sorted(set(numbers))), tuple(sorted(set(betas))), found, function)
 
     @property
     def original(self) -> MarkovChain:
@@ -67,3 +82,23 @@ class Cells:
             return 0.0
         before, here, after = (self.answers[n, beta].cost for n in numbers[place - 1 : place + 2])
         return (before - here) / max(here - after, 1e-12)
+
+
+def _check_answers(answers: list[Aggregation]) -> None:
+    """Raise InvalidArgumentError unless there are answers, all of one chain, with one gamma."""
+    if not answers:
+        raise InvalidArgumentError(
+            "is empty", argument="answers", remedy="pass at least one answer, a path or a grid"
+        )
+    first = answers[0]
+    for answer in answers:
+        if answer.original is not first.original and answer.original.states != first.original.states:
+            raise InvalidArgumentError(
+                "has answers of different chains", argument="answers", remedy="make a report of each chain"
+            )
+        if answer.gamma != first.gamma:
+            raise InvalidArgumentError(
+                f"has answers with gamma {first.gamma:g} and {answer.gamma:g}, whose costs are not comparable",
+                argument="answers",
+                remedy="make a report of each gamma",
+            )
