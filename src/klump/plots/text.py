@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from klump.chain.wording import fit
+from klump.chain.wording import CUT, cell_len, fit, format_count
 from klump.plots.figure import TEXT, axes_size
 
 if TYPE_CHECKING:
@@ -68,6 +68,59 @@ def cut_text(text: str, width: int = NAME_WIDTH) -> str:
     ('e a o', 'vowel...')
     """
     return fit(text, width)
+
+
+def cut_all(names: Iterable[Hashable], width: int, cut: Callable[[Any, int], str] = cut_text) -> list[str]:
+    """Cut names to a width; those that would be cut to the same text are cut in the middle.
+
+    >>> cut_all(["page of the shop 1", "page of the shop 2", "cart"], 10)
+    ['pag...op 1', 'pag...op 2', 'cart']
+    """
+    given = list(names)
+    found = [cut(name, width) for name in given]
+    originals: dict[str, set[Hashable]] = {}
+    for name, short in zip(given, found, strict=True):
+        originals.setdefault(short, set()).add(name)
+    return [
+        _cut_middle(cut(name, len(str(name)) * 4 + 2), width) if len(originals[short]) > 1 else short
+        for name, short in zip(given, found, strict=True)
+    ]
+
+
+def _cut_middle(text: str, width: int) -> str:
+    """Cut a text in the middle; more of its end is kept, where such names differ."""
+    if cell_len(text) <= width:
+        return text
+    tail = text[-((width - len(CUT) + 1) // 2) :]
+    while cell_len(tail) > (width - len(CUT) + 1) // 2:
+        tail = tail[1:]
+    return fit(text, width - cell_len(tail)) + tail
+
+
+def count_repeats(colours: Sequence[Any]) -> list[int]:
+    """Count for each group the groups before it with the same colour, which need a second distinction.
+
+    >>> count_repeats(["red", "blue", "red", "red"])
+    [0, 0, 1, 2]
+    """
+    seen: dict[str, int] = {}
+    found = []
+    for colour in map(str, colours):
+        found.append(seen.get(colour, 0))
+        seen[colour] = found[-1] + 1
+    return found
+
+
+def count_unnamed(n_groups: int, separator: str = "; ") -> str:
+    """Say how many groups have no name in a picture, if there are any.
+
+    >>> count_unnamed(70), count_unnamed(3)
+    ('; the other 10 groups are not named', '')
+    """
+    rest = n_groups - MAX_NAMED
+    return f"{separator}the other {format_count(rest, 'group')} {'is' if rest == 1 else 'are'} not named" * (
+        rest > 0
+    )
 
 
 def name_ticks(

@@ -76,8 +76,9 @@ def match_groups(reference: Aggregation, identities: Sequence[int], answer: Aggr
 
 
 def shared_masses(first: Aggregation, second: Aggregation) -> NDArray[np.float64]:
-    """Mass of the states that are in a group of the first and in a group of the second answer."""
-    k = second.n_states
-    cells = first.labels.astype(np.int64) * k + second.labels
-    mass = np.bincount(cells, weights=first.state_weights, minlength=first.n_states * k)
-    return np.asarray(mass, dtype=np.float64).reshape(first.n_states, k)
+    """Mass of the states that are in a group of the first and in a group of the second answer: W^T diag(mu) W'.
+
+    A state of a soft map is in a group with its share W.
+    """
+    weighted = first.map.weights.multiply(first.state_weights[:, None])
+    return np.asarray((weighted.T @ second.map.weights).toarray(), dtype=np.float64)
