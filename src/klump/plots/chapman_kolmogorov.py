@@ -38,6 +38,8 @@ _MAX_STEPS_LARGE = 100
 _SMALL_CHAIN = 2_000
 # Number of default steps of the Chapman-Kolmogorov test.
 _N_STEPS = 24
+# Entries of a long-time chain may leave [0, 1], those of a nearly singular one by far: what is outside is not drawn.
+_EXTENT = (-0.5, 1.5)
 # Largest number of markers on a curve of a small chain.
 _N_MARKERS = 6
 
@@ -105,7 +107,7 @@ def chapman_kolmogorov(
         _set_steps(axes, test.steps)
         start_name = "the same group" if start is None else f"group {cut_text(names[start], 16)}"
         axes.set_ylabel("probability of the group\n" + f"after a start in {start_name}", **plain())
-        values = np.concatenate([values[:, shown].ravel() for values in _finite(curves)])
+        values = np.concatenate([values[:, shown].ravel() for values in _within(curves)])
         axes.set_ylim(1.05 * min(0.0, float(np.nanmin(values))), 1.08 * float(np.nanmax(values)))
         tidy(axes, grid="both")
         _explain_chains(axes, curves)
@@ -143,8 +145,9 @@ def _curves(matrices: Floats, start: int | None) -> Floats:
     return np.asarray(np.diagonal(matrices, axis1=1, axis2=2) if start is None else matrices[:, start, :])
 
 
-def _finite(curves: dict[str, Floats]) -> list[Floats]:
-    return [values for values in curves.values() if np.isfinite(values).any()]
+def _within(curves: dict[str, Floats]) -> list[Floats]:
+    """Curves that the axes show as a whole."""
+    return [values for values in curves.values() if np.isfinite(values).any() and not _leaves(values)]
 
 
 def _largest_differences(curves: dict[str, Floats]) -> list[int]:
@@ -159,8 +162,14 @@ def _draw_curve(
     line: Any = {"linewidth": 1.4, "markersize": 4.0, "zorder": 3, "clip_on": False}
     if hollow:
         line |= {"markerfacecolor": "white", "markevery": max(1, len(steps) // _N_MARKERS)}
-    # Entries of a long-time chain may leave [0, 1].
+    if _leaves(values):
+        line["clip_on"] = True
     axes.plot(steps, values, color=colour, linestyle=style, marker=marker, **line)
+
+
+def _leaves(values: Floats) -> bool:
+    """Whether some values are too far outside [0, 1] to be drawn."""
+    return bool((values < _EXTENT[0]).any() or (values > _EXTENT[1]).any())
 
 
 def _set_steps(axes: Axes, steps: NDArray[np.int64], label: str = "steps t") -> None:
@@ -185,7 +194,8 @@ def _explain_chains(axes: Axes, curves: dict[str, Floats]) -> None:
         line([], [], color=TEXT, linestyle=CHAINS[name][1], marker=CHAINS[name][2], markersize=4.0)
         for name in chains
     ]
-    above = legend_above(axes, handles, [CHAINS[name][0] for name in chains])
+    names = [CHAINS[name][0] + " (leaves the axes)" * _leaves(curves[name]) for name in chains]
+    above = legend_above(axes, handles, names)
     axes.add_artist(above)
     # What is clipped has no room in the layout.
     above.set_clip_on(False)

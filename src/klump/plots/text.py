@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from functools import cache
 from importlib import import_module
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
 from klump.chain.wording import CUT, cell_len, fit, format_count
@@ -71,30 +72,40 @@ def cut_text(text: str, width: int = NAME_WIDTH) -> str:
 
 
 def cut_all(names: Iterable[Hashable], width: int, cut: Callable[[Any, int], str] = cut_text) -> list[str]:
-    """Cut names to a width; those that would be cut to the same text are cut in the middle.
+    """Cut names to a width; names that would be cut to the same text show where they begin to differ.
 
     >>> cut_all(["page of the shop 1", "page of the shop 2", "cart"], 10)
-    ['pag...op 1', 'pag...op 2', 'cart']
+    ['p...shop 1', 'p...shop 2', 'cart']
     """
     given = list(names)
+    # Wide enough to cut nothing: escapes take up to ten columns per character.
+    whole = [cut(name, 10 * len(str(name)) + 2) for name in given]
     found = [cut(name, width) for name in given]
-    originals: dict[str, set[Hashable]] = {}
-    for name, short in zip(given, found, strict=True):
-        originals.setdefault(short, set()).add(name)
+    alike: dict[str, set[str]] = {}
+    for text, short in zip(whole, found, strict=True):
+        alike.setdefault(short, set()).add(text)
     return [
-        _cut_middle(cut(name, len(str(name)) * 4 + 2), width) if len(originals[short]) > 1 else short
-        for name, short in zip(given, found, strict=True)
+        _cut_before(text, _count_shared(alike[short]), width) if len(alike[short]) > 1 else short
+        for text, short in zip(whole, found, strict=True)
     ]
 
 
-def _cut_middle(text: str, width: int) -> str:
-    """Cut a text in the middle; more of its end is kept, where such names differ."""
+def _count_shared(texts: set[str]) -> int:
+    """Number of characters with which all texts begin: those of the first and the last in sorting order."""
+    pairs = zip(min(texts), max(texts), strict=False)
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+
+
+def _cut_before(text: str, start: int, width: int) -> str:
+    """Cut a text so that its beginning and what follows a position are kept."""
     if cell_len(text) <= width:
         return text
-    tail = text[-((width - len(CUT) + 1) // 2) :]
-    while cell_len(tail) > (width - len(CUT) + 1) // 2:
-        tail = tail[1:]
-    return fit(text, width - cell_len(tail)) + tail
+    head = fit(text, max(width // 3, len(CUT) + 1))
+    room = width - cell_len(head)
+    first = max(0, min(start - 1, len(text) - room))
+    while cell_len(text[first:]) > room and first < start - 1:
+        first += 1
+    return head + fit(text[first:], room)
 
 
 def count_repeats(colours: Sequence[Any]) -> list[int]:

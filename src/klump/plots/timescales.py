@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from klump.aggregation import Aggregation
 from klump.arguments import check_count
 from klump.dynamics import LagScan
-from klump.errors import ConvergenceError, InvalidArgumentError
+from klump.errors import ConvergenceError, InvalidArgumentError, ReducibleChainError
 from klump.plots.arguments import check_result
 from klump.plots.figure import FAILED, GRID, KLUMP, TEXT, panel, tidy
 from klump.plots.lines import CHAIN_COLOURS, CHAINS, set_logarithmic_ticks
@@ -77,8 +77,8 @@ def timescales(
     check_result("answer", answer, Aggregation, "pass what klump.aggregate(...) returns")
     n = min(answer.n_states + 2, 10) if n is None else check_count("n", n)
     found = {"original": answer.original.timescales(n), "aggregated": answer.chain.timescales(n)}
-    # A soft map whose groups are linearly dependent has no long-time chain.
-    with suppress(InvalidArgumentError, ConvergenceError):
+    # Soft maps whose groups are linearly dependent, and reducible chains, have no long-time chain.
+    with suppress(InvalidArgumentError, ConvergenceError, ReducibleChainError):
         found["long_time"] = answer.long_time_chain.timescales(n)
     return draw_timescales(found, path, ax=ax)
 
@@ -161,12 +161,12 @@ def _set_times(axes: Axes, times: Floats, least: float = 0.0) -> None:
         axes.minorticks_off()
 
 
-def _draw_infinite(axes: Axes, where: Any, times: Floats, **style: Any) -> None:
+def _draw_infinite(axes: Axes, where: Any, times: Floats, level: float = _BAND[1], **style: Any) -> None:
     """Draw the marks of infinite timescales in the band at the top."""
     infinite = np.isinf(times)
     if infinite.any():
-        level = np.full(np.count_nonzero(infinite), _BAND[1])
-        axes.plot(where[infinite], level, transform=axes.get_xaxis_transform(), gid="infinite", **style)
+        levels = np.full(np.count_nonzero(infinite), level)
+        axes.plot(where[infinite], levels, transform=axes.get_xaxis_transform(), gid="infinite", **style)
 
 
 def _number(axes: Axes, count: int) -> None:
@@ -236,7 +236,9 @@ def lag_scan(scan: LagScan, path: str | PathLike[str] | None = None, *, ax: Axes
         for number, curve in enumerate(times.T):
             style: Any = {"alpha": 1.0 - 0.09 * number, "marker": "osD^vPX*"[number], **_LAG_LINE}
             lines += axes.plot(lags, _visible(curve), color=KLUMP, **style)
-            _draw_infinite(axes, lags, curve, color=KLUMP, linestyle="", **style)
+            # One below the other, so that all are visible.
+            level = 1.0 - (1.0 - _BAND[0]) * (number + 0.5) / times.shape[1]
+            _draw_infinite(axes, lags, curve, level, color=KLUMP, **(style | {"linestyle": ""}))
         axes.set_xlim(lags[0] / 1.1, lags[-1] * 1.1)
         ends = np.array(axes.get_xlim())
         axes.fill_between(ends, ends, axes.get_ylim()[0], color=FAILED, alpha=0.18, linewidth=0.0, zorder=0)

@@ -40,6 +40,8 @@ _GAP_SHARE = 0.2
 _BENDS = (0.16, -0.05, 0.3, -0.3, 0.08, -0.4, 0.45, -0.55)
 # Distance between an arrow and the groups that it does not link.
 _CLEARANCE = 0.012
+# Largest distance of an arrow from the centre: outside are the names of the groups.
+_MAX_REACH = 1.06
 # Points along an arrow.
 _POINTS = 48
 # Arrows below this share of the most probable one are left out.
@@ -193,7 +195,7 @@ def _edge(pair: tuple[int, int], probability: float, widest: float, positions: F
 
 
 def _clear_curve(pair: tuple[int, int], width: float, positions: Floats, radii: Floats) -> Floats:
-    """Curve between two groups that keeps clear of the others, or else the one that is farthest from them."""
+    """Curve between two groups that keeps clear of other groups and of names, or else the one that is farthest."""
     others = np.delete(np.arange(len(radii)), pair)
     best, most = _curve(positions[pair[0]], positions[pair[1]], _BENDS[0]), -np.inf
     for bend in _BENDS:
@@ -201,6 +203,7 @@ def _clear_curve(pair: tuple[int, int], width: float, positions: Floats, radii: 
         # Every fourth point is enough to see a group.
         distances = np.linalg.norm(curve[::4, None] - positions[others], axis=2) - radii[others]
         room = float(distances.min(initial=np.inf)) - width / 2.0
+        room = min(room, _MAX_REACH - float(np.linalg.norm(curve, axis=1).max()) + _CLEARANCE)
         if room >= _CLEARANCE:
             return curve
         if room > most:
