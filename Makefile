@@ -17,7 +17,7 @@ OLDEST_TESTS ?= tests src
 # The environment in which a wheel is tried.
 SMOKE_VENV := build/smoke
 
-.PHONY: demo test check check-minimum lint types tests quick nojit coverage docs fuzz interruptions dist bench reproduce clean
+.PHONY: demo test check check-minimum lint types tests long quick nojit coverage docs fuzz interruptions dist bench reproduce clean
 
 demo: $(STAMP)
 	$(BIN)/klump aggregate src/klump/data/letter_bigrams.csv --normalize -k 4 --beta 0.8
@@ -42,21 +42,28 @@ types: $(STAMP)
 	$(BIN)/mypy
 
 tests: $(STAMP)
-	$(BIN)/pytest -n $(JOBS) --dist worksteal
+	$(BIN)/pytest -n $(JOBS) --dist worksteal -m 'not long'
+	@command -v chromium >/dev/null || command -v google-chrome >/dev/null || \
+		echo "No Chromium was found: the tests of reports in a browser were SKIPPED. tools/install_system_packages.sh installs it."
+
+# Tests that take a minute or more each.
+long: $(STAMP)
+	$(BIN)/pytest -n $(JOBS) --dist worksteal -m long
 
 quick: $(STAMP)
-	$(BIN)/pytest -n $(JOBS) -m 'not slow'
+	$(BIN)/pytest -n $(JOBS) -m 'not slow and not long'
 
 # The kernels as plain Python, so that what they do is checked without the compiler too.
 nojit: $(STAMP)
-	NUMBA_DISABLE_JIT=1 $(BIN)/pytest -n $(JOBS) tests/search/test_kernels.py tests/search/test_merging.py tests/search/test_exact.py tests/search/test_exhaustive.py tests/search/test_units.py tests/chain/test_stationary.py tests/distributed/test_steps.py -m 'not slow'
+	NUMBA_DISABLE_JIT=1 $(BIN)/pytest -n $(JOBS) tests/search/test_kernels.py tests/search/test_merging.py tests/search/test_exact.py tests/search/test_exhaustive.py tests/search/test_units.py tests/chain/test_stationary.py tests/distributed/test_steps.py -m 'not slow and not long'
 
 coverage: $(STAMP)
-	NUMBA_DISABLE_JIT=1 $(BIN)/coverage run -m pytest -m 'not slow'
+	NUMBA_DISABLE_JIT=1 $(BIN)/coverage run -m pytest -m 'not slow and not long'
 	$(BIN)/coverage report
 
 # The site, in docs/_build/html: every example of the gallery runs, and every warning is an error.
 docs: $(VENV)/.installed-docs
+	rm -rf docs/_build docs/generated
 	$(BIN)/sphinx-build -b html --fail-on-warning --keep-going --quiet --doctree-dir docs/_build/doctrees docs docs/_build/html
 	@echo "docs/_build/html/index.html"
 
@@ -74,7 +81,7 @@ interruptions: $(STAMP)
 
 # The quick tests with the oldest versions that pyproject.toml admits; `OLDEST_TESTS=tests/search` for a part of them.
 check-minimum: $(OLDEST_VENV)/.installed
-	$(OLDEST_BIN)/pytest -n $(JOBS) -m 'not slow' $(OLDEST_TESTS)
+	$(OLDEST_BIN)/pytest -n $(JOBS) -m 'not slow and not long' $(OLDEST_TESTS)
 
 $(OLDEST_VENV)/.installed: pyproject.toml tools/oldest_versions.py
 	rm -rf $(OLDEST_VENV) && $(OLDEST_PYTHON) -m venv $(OLDEST_VENV)

@@ -38,7 +38,7 @@ def test_each_answer_and_a_summary(folder, klump_cli):
 
 
 def test_an_error_does_not_stop_the_others(folder, klump_cli):
-    result = klump_cli(f"aggregate bad.csv a.npz missing.npz b.csv {RUN}", status=1)
+    result = klump_cli(f"aggregate bad.csv a.npz missing.npz b.csv {RUN} --quiet", status=1)
     assert result.stderr.splitlines() == [
         "klump: error: bad.csv: line 2, column 2: 'x' is not a number",
         "klump: error: missing.npz: cannot be read: No such file or directory",

@@ -87,7 +87,7 @@ print(sum(used.seconds is not None for used in klump.compilation.compilations())
 
 
 @compiled
-@pytest.mark.slow
+@pytest.mark.long
 def test_after_a_warm_up_nothing_is_compiled(tmp_path):
     first = json.loads(run(["-m", "klump", "warm-up", "--json"], tmp_path))
     assert first["compiled"] > 10

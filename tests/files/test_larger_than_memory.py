@@ -127,6 +127,7 @@ def run(code, folders):
     )
 
 
+@pytest.mark.long
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux limits what is not mapped from files")
 @pytest.mark.parametrize("code", [EVERYTHING, SEARCH], ids=["everything but a search", "search"])
 def test_larger_than_memory(folders, code):

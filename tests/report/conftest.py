@@ -4,9 +4,11 @@ import os
 import shutil
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import klump
+from klump.report import write_report
 
 # Screenshots are kept, to be looked at.
 SCREENSHOTS = Path(__file__).parents[2] / "build" / "screenshots"
@@ -38,6 +40,19 @@ def hostile(tmp_path_factory):
     answer = answer.with_names(["<script>alert(3)</script>", "<b>bold</b>", "$$x$$"])
     path = tmp_path_factory.mktemp("hostile") / "report.html"
     answer.report(path, title="<script>alert(4)</script>")
+    return path
+
+
+@pytest.fixture(scope="session")
+def holes(tmp_path_factory):
+    """Report of a grid in which some cells were not run."""
+    chain = klump.datasets.letter_bigrams()
+    answers = [
+        klump.Aggregation.from_labels(chain, np.arange(76) % k, beta)
+        for k, beta in ((2, 0.2), (2, 0.8), (3, 0.5))
+    ]
+    path = tmp_path_factory.mktemp("holes") / "report.html"
+    write_report(answers, path)
     return path
 
 

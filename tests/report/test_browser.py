@@ -1,5 +1,6 @@
 """The report in a real browser, offline."""
 
+import html
 import re
 
 import numpy as np
@@ -137,6 +138,41 @@ def test_the_flow_runs_along_beta_or_the_number_of_groups(letters, visit):
     assert len(opened.data("flow-bars")["left"]) == 3 * 4
     opened.page.locator("#flow-axis").select_option("by_beta")
     assert len(opened.data("flow-bars")["left"]) == 2 + 3 + 4 + 5 + 6 + 7
+
+
+def test_the_beta_control_steps_over_cells_that_were_not_run(holes, visit):
+    opened = visit(holes, fragment="#k=2&beta=0.2")
+    opened.page.locator("#beta").focus()
+    opened.page.keyboard.press("ArrowRight")
+    assert opened.page.locator("#beta-value").inner_text() == "0.8"
+    opened.page.keyboard.press("ArrowLeft")
+    assert opened.page.locator("#beta-value").inner_text() == "0.2"
+    assert opened.rows("choice")[0][2] == "not run"
+
+
+def test_it_works_in_a_frame_without_an_address(letters, visit, tmp_path):
+    """As notebooks and previews show it."""
+    frame = tmp_path / "frame.html"
+    escaped = html.escape(letters[0].read_text(encoding="utf-8"))
+    frame.write_text(
+        f'<html data-ready="true"><iframe sandbox="allow-scripts" srcdoc="{escaped}"></iframe></html>'
+    )
+    opened = visit(frame)
+    inside = opened.page.frame_locator("iframe")
+    inside.locator("html[data-ready=true]").wait_for(state="attached")
+    inside.get_by_label("6 groups, beta 0.8, kept").click()
+    assert inside.locator("#number-value").inner_text() == "6"
+    assert opened.problems == []
+
+
+def test_the_filter_follows_its_group(letters, visit):
+    opened = visit(letters[0], fragment="#k=4&beta=0.8")
+    grid = letters[1]
+    opened.page.locator("#group-filter").select_option("1")
+    identity = grid[4, 0.8].identities[1]
+    opened.page.get_by_label("5 groups, beta 0.8, kept").click()
+    group = grid[5, 0.8].identities.index(identity)
+    assert opened.page.locator("#group-filter").input_value() == str(group)
 
 
 def test_names_that_are_markup_show_as_text(hostile, visit, screenshot):

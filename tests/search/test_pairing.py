@@ -71,6 +71,7 @@ def test_an_initial_map_is_never_made_worse():
     )
 
 
+@pytest.mark.long
 def test_memory_does_not_grow_with_the_square_of_the_groups():
     """Tables of 48 k^2 bytes would take 1.7 GB."""
     chain = klump.MarkovChain(CHAINS["unstructured"](6_000))

@@ -44,7 +44,7 @@ def test_global_optimum(kind):
     assert np.mean(hits) >= 0.99
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("concentration", [1, 0.3, 0.1, 0.03])
 def test_never_trapped_above_the_planted_partition(concentration):
     """At most the planted cost in at least 95 % of the runs (Algorithm 2 alone: far fewer)."""

@@ -238,7 +238,7 @@ def test_chains_without_groups_to_choose():
     assert two.reason == "no clear answer: there is no larger number of groups to compare with"
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_recovery_on_other_chains_than_those_of_the_benchmark():
     right = refused = 0
     for seed in range(100, 105):

@@ -132,6 +132,20 @@ def test_a_group_keeps_its_identity_when_another_splits(answer):
     assert sorted(identities) == [0, 1, 2, 3, 4]
 
 
+def test_a_grid_gives_matching_groups_one_colour_in_every_picture(answer):
+    grid = klump.grid(answer.original, [2, 3, 4], [0.5, 1.0], method="sequential", n_init=3)
+    coarse, fine = grid[3, 0.5], grid[4, 0.5]
+    shared = np.array(
+        [[np.sum((coarse.labels == a) & (fine.labels == b)) for b in range(4)] for a in range(3)]
+    )
+    # Groups that did not change have the same colour in pictures of either answer alone.
+    for a, b in np.argwhere((shared == shared.sum(axis=1, keepdims=True)) & (shared == shared.sum(axis=0))):
+        assert views.group_colours([coarse])[0][a] == views.group_colours([fine])[0][b]
+    assert views.group_colours([fine])[0] == views.group_colours(list(grid))[4]
+    again = klump.AggregationGrid(grid.n_states, grid.betas, grid.aggregations)
+    assert [found.identities for found in again] == [found.identities for found in grid]
+
+
 def test_groups_keep_their_colours_along_a_path(answer):
     path = klump.beta_path(answer.original, 4, betas=[1, 0.5, 0])
     assert len(set(views.group_colours(path))) == 1

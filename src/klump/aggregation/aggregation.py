@@ -22,7 +22,7 @@ from klump.aggregation.costs import (
 from klump.aggregation.dynamics import AggregationDynamics
 from klump.aggregation.export import Exports
 from klump.aggregation.layout import answer_lines
-from klump.aggregation.lifting import LIFTINGS
+from klump.aggregation.lifting import Liftings
 from klump.aggregation.lumpable import is_lumpable
 from klump.aggregation.mapping import Mapping, as_mapping, from_labels
 from klump.aggregation.names import default_names, names_of_labels, rename
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Aggregation(AggregationDynamics, Verification, Exports, Pictures):
+class Aggregation(AggregationDynamics, Liftings, Verification, Exports, Pictures):
     """A chain, a map from its states to groups, and everything that can be computed from them.
 
     Usually made by :func:`klump.aggregate`; :meth:`from_labels` takes a map from elsewhere.
@@ -102,6 +102,8 @@ class Aggregation(AggregationDynamics, Verification, Exports, Pictures):
     """Number of microstates whose lag-step chain was searched, as P^lag was too large; None if it was not."""
     group_names: tuple[str, ...] | None = field(default=None, repr=False)
     """Names that were given to the groups; None if there are none. :attr:`names` always has names."""
+    group_identities: tuple[int, ...] | None = field(default=None, repr=False)
+    """Identities that a grid gave to the groups; None if there are none. :attr:`identities` always has them."""
 
     @classmethod
     def from_labels(
@@ -209,6 +211,11 @@ class Aggregation(AggregationDynamics, Verification, Exports, Pictures):
     def names(self) -> tuple[str, ...]:
         """A name per group, all different: those given, else the heaviest members, like ``"e a o"``."""
         return default_names(self._groups) if self.group_names is None else self.group_names
+
+    @property
+    def identities(self) -> tuple[int, ...]:
+        """A number per group that selects its colour: matching groups of the answers of a grid share it."""
+        return tuple(range(self.n_states)) if self.group_identities is None else self.group_identities
 
     def with_names(self, names: Sequence[str] | MappingOf[int | str, str]) -> Aggregation:
         """Return this answer with other names of groups: a list of all, or a dict from numbers or names to new names.
@@ -322,58 +329,6 @@ class Aggregation(AggregationDynamics, Verification, Exports, Pictures):
     def notes(self) -> tuple[Note, ...]:
         """Caveats of this answer: sentences, each with a ``kind``."""
         return tuple(notes_on(self))
-
-    def lift(self, kind: str = "stationary") -> MarkovChain:
-        """Expand the aggregated chain Q to a chain on the original states.
-
-        With W the map, mu the stationary distribution and nu = mu W:
-
-        - ``"stationary"``, the pi-lifting of Deng, Mehta and Meyn: W Q U with U = diag(1/nu) W^T diag(mu). From a
-          state i it goes to the group z with probability (W Q)[i, z], and within z in proportion to mu. It keeps mu as
-          stationary distribution.
-        - ``"transition"``, the P-lifting of Geiger, Petrov, Kubin and Koeppl: within z it goes in proportion to the
-          transitions P[i, :] of the original chain. Its entry (i, j) is
-          P[i, j] sum_z W[j, z] (W Q)[i, z] / (P W)[i, z].
-
-        For a partition the divergence rates of the original chain from the two are the costs C_P and C_L; for a
-        stochastic map they are at most that.
-
-        Where (P W)[i, z] = 0 but (W Q)[i, z] > 0, the P-lifting may distribute (W Q)[i, z] within z in any way: the
-        original chain never takes such a step, so no divergence depends on it. Geiger et al. distribute it evenly; here
-        the state with the largest mu[j] W[j, z] gets it all (ties go to the lowest index), so that the result has at
-        most n k more entries than P.
-
-        Parameters
-        ----------
-        kind
-            ``"stationary"`` or ``"transition"``.
-
-        Returns
-        -------
-        MarkovChain
-            Sparse if the original chain is. The pi-lifting links all states of linked groups, so that its size is
-            limited to 50,000,000 transitions.
-
-        Examples
-        --------
-        >>> from klump import divergence_rate
-        >>> P = [[0.4, 0.3, 0.3], [0.25, 0.3, 0.45], [0.15, 0.425, 0.425]]
-        >>> answer = Aggregation.from_labels(P, [0, 1, 1])
-        >>> [round(divergence_rate(P, answer.lift(kind)), 6) for kind in ("transition", "stationary")]
-        [0.00856, 0.013547]
-        """
-        lifting = LIFTINGS.get(kind) if isinstance(kind, str) else None
-        if lifting is None:
-            raise InvalidArgumentError(
-                "is not known",
-                argument="kind",
-                value=kind,
-                remedy=f"choose {' or '.join(map(repr, LIFTINGS))}",
-            )
-        mass = self.original.stationary_distribution if kind == "stationary" else self.state_weights
-        matrix = lifting(self.original.transition_matrix, mass, self.map, self.chain.transition_matrix)
-        names = self.original.states if self.original.has_names else None
-        return MarkovChain(matrix, names, normalize=True)
 
     def harden(self) -> Aggregation:
         """Assign each state to its most probable group; a deterministic aggregation is returned unchanged.

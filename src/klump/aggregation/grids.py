@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from klump import signals
 from klump.aggregation.aggregation import Aggregation
 from klump.aggregation.expectation import announce_search
+from klump.aggregation.identities import identify, with_identities
 from klump.aggregation.layout import grid_lines
 from klump.aggregation.many import check_method_with_number, run_on_one_worker
 from klump.aggregation.options import Options
@@ -73,6 +74,17 @@ class AggregationGrid:
     """The aggregations, by number of groups and then beta; after an interruption only the first of them."""
     interrupted_after: float | None = None
     """The time limit in seconds, if that stopped the search; None if Ctrl-C did, or nothing."""
+
+    def __post_init__(self) -> None:
+        """Match groups of different answers, so that a group has one colour in all of them."""
+        if any(answer.group_identities is None for answer in self.aggregations):
+            identities = identify(self._found)
+            found = tuple(
+                with_identities(answer, identities[answer.n_states, answer.beta])
+                for answer in self.aggregations
+            )
+            object.__setattr__(self, "aggregations", found)
+            del self.__dict__["_found"]
 
     @property
     def original(self) -> MarkovChain:

@@ -38,7 +38,7 @@ _COLUMNS = (
 
 @click.command("grid", cls=ChainCommand)
 @chain_options
-@numbers_option
+@numbers_option()
 @beta_option("betas", multiple=True)
 @gamma_option
 @method_option(

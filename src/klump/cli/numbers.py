@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from typing import Any
 
 import click
+
+Function = Callable[..., Any]
 
 # Largest number of groups in a range: a larger one is a typing error, whose list would not fit in memory.
 _MAX_GROUPS = 1_000_000
@@ -32,11 +36,14 @@ def _parse_n_states(ctx: click.Context, param: click.Parameter, value: str | Non
     return numbers
 
 
-numbers_option = click.option(
-    "-k",
-    "--n-states",
-    metavar="K..K",
-    default=None,
-    callback=_parse_n_states,
-    help="Numbers of groups: a range like 2..10 or a list like 2,4,8.  [default: 2..10, at most the number of states]",
-)
+def numbers_option(default: str = "2..10") -> Callable[[Function], Function]:
+    """Add -k with several numbers of groups; the command computes the default, of which the help has the text."""
+    return click.option(
+        "-k",
+        "--n-states",
+        metavar="K..K",
+        default=None,
+        callback=_parse_n_states,
+        help="Numbers of groups: a range like 2..10 or a list like 2,4,8.  "
+        f"[default: {default}, at most the number of states]",
+    )

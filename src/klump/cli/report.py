@@ -48,7 +48,7 @@ _MAX_COMPARED = 300
 
 @click.command("report", cls=ChainCommand)
 @chain_options
-@numbers_option
+@numbers_option("2..7")
 @click.option(
     "--beta",
     "betas",

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 @click.command("select", cls=ChainCommand)
 @chain_options
-@numbers_option
+@numbers_option()
 @click.option(
     "--beta",
     "betas",

@@ -67,7 +67,7 @@ def _groups(answer: Aggregation) -> str:
     header[-1] += ", heaviest first" if weighted else ""
     cells = [
         [
-            chip(number),
+            chip(answer.identities[number]),
             str(number),
             *[text(name, _NAME_WIDTH)] * named,
             str(len(members)),
@@ -89,7 +89,12 @@ def _sizes(answer: Aggregation) -> str:
     sizes = np.bincount(answer.labels, minlength=answer.n_states)[:_MAX_ROWS].tolist()
     header = ["", "group", *(["name"] if names else []), "states"]
     cells = [
-        [chip(number), str(number), *([text(names[number], _NAME_WIDTH)] if names else []), str(size)]
+        [
+            chip(answer.identities[number]),
+            str(number),
+            *([text(names[number], _NAME_WIDTH)] if names else []),
+            str(size),
+        ]
         for number, size in enumerate(sizes)
     ]
     return table(header, [*cells, *_more(answer, len(header))], (2,) if names else ())

@@ -59,7 +59,7 @@ def graph_picture(answer: Aggregation) -> str:
         for edge in edges
     )
     labels, box = _labels(view, answer.names)
-    nodes = (_node(view, group) for group in range(answer.n_states))
+    nodes = (_node(view, group, colour_of(answer.identities[group])) for group in range(answer.n_states))
     content = [
         element("title", text(words, 200)),
         element("g", "".join(arrows), style="fill:currentColor;opacity:.45"),
@@ -110,9 +110,9 @@ def _radius(view: Graph, group: int) -> float:
     return float(view.radii[group]) * _RADIUS * _UNITS
 
 
-def _node(view: Graph, group: int) -> str:
+def _node(view: Graph, group: int, colour: str) -> str:
     """Circle of a group with its number, and a ring whose length is the probability of staying."""
-    (x, y), radius, colour = _place(view.positions[group]), _radius(view, group), colour_of(group)
+    (x, y), radius = _place(view.positions[group]), _radius(view, group)
     share = min(max(float(view.staying[group]), 0.0), 1.0)
     parts = [
         element(

@@ -90,7 +90,7 @@ def answer_picture(answer: Aggregation) -> str:
     if answer.n_states > _MAX_BORDERS:
         return _draw(view.density, np.array([0, len(view.density)]), (), words)
     borders = np.searchsorted(view.bins, view.borders)
-    return _draw(view.density, borders, tuple(map(colour_of, range(answer.n_states))), words)
+    return _draw(view.density, borders, tuple(map(colour_of, answer.identities)), words)
 
 
 def _draw(

@@ -6,8 +6,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from klump.aggregation import AggregationPath
-from klump.views import match_groups
+from klump.aggregation import AggregationGrid, AggregationPath
+from klump.aggregation.identities import identify
+from klump.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
     from klump.aggregation import Aggregation
@@ -26,19 +27,33 @@ class Cells:
     betas: tuple[float, ...]
     """Values of beta, increasing."""
     answers: dict[tuple[int, float], Aggregation]
+    function: str | None = None
+    """Name of the function of klump that found them; None if they are from several calls, or from elsewhere."""
 
     @classmethod
     def from_answers(cls, answers: Iterable[Aggregation]) -> Cells:
-        """Arrange the answers of a grid or of a path, or a list of one.
+        """Arrange the answers of a grid or of a path, or a list of answers of one chain.
 
         Answers of a path in which groups ran empty count as answers of the largest number of groups.
         """
         listed = list(answers)
+        _check_answers(listed)
         largest = max(answer.n_states for answer in listed)
-        is_path = isinstance(answers, AggregationPath)
+        is_path, is_grid = isinstance(answers, AggregationPath), isinstance(answers, AggregationGrid)
         found = {(largest if is_path else answer.n_states, answer.beta): answer for answer in listed}
+        if len(found) < len(listed):
+            raise InvalidArgumentError(
+                "has two answers with the same number of groups and beta",
+                argument="answers",
+                remedy="make a report of each",
+            )
         numbers, betas = zip(*found, strict=True)
-        return cls(tuple(sorted(set(numbers))), tuple(sorted(set(betas))), found)
+        if isinstance(answers, AggregationGrid):
+            numbers, betas = answers.n_states, answers.betas
+        function = "beta_path" if is_path else "grid" if is_grid else None
+        if len(listed) == 1 and function is None and listed[0].method != "given":
+            function = "aggregate"
+        return cls(tuple(sorted(set(numbers))), tuple(sorted(set(betas))), found, function)
 
     @property
     def original(self) -> MarkovChain:
@@ -46,34 +61,12 @@ class Cells:
         return next(iter(self.answers.values())).original
 
     def identities(self) -> dict[tuple[int, float], tuple[int, ...]]:
-        """Identities of the groups of each answer, which select their colours.
-
-        Groups are matched along the numbers of groups at one beta, and from there along beta: a path keeps the numbers
-        of its groups.
-        """
-        found: dict[tuple[int, float], tuple[int, ...]] = {}
-        first = self.betas.index(_FIRST_BETA) if _FIRST_BETA in self.betas else 0
-        order = [*self.betas[first:], *self.betas[:first][::-1]]
-        before = None
-        for number in self.numbers:
-            cells = [(number, beta) for beta in order if (number, beta) in self.answers]
-            for cell in cells:
-                reference = before if cell == cells[0] else self._neighbour(cell, found)
-                found[cell] = (
-                    tuple(range(self.answers[cell].n_states))
-                    if reference is None
-                    else match_groups(self.answers[reference], found[reference], self.answers[cell])
-                )
-            before = cells[0] if cells else before
-        return found
-
-    def _neighbour(
-        self, cell: tuple[int, float], found: dict[tuple[int, float], tuple[int, ...]]
-    ) -> tuple[int, float]:
-        """Cell with the same number of groups and the nearest beta, among those found."""
-        return min(
-            (other for other in found if other[0] == cell[0]), key=lambda other: abs(other[1] - cell[1])
-        )
+        """Identities of the groups of each answer, which select their colours; a path or a grid has its own."""
+        if len(self.numbers) == 1 or all(
+            answer.group_identities is not None for answer in self.answers.values()
+        ):
+            return {cell: answer.identities for cell, answer in self.answers.items()}
+        return identify(self.answers)
 
     def first(self) -> tuple[int, float]:
         """Cell at which a report opens: beta 0.5 if there is one, and the number at which the cost curve bends most."""
@@ -89,3 +82,23 @@ class Cells:
             return 0.0
         before, here, after = (self.answers[n, beta].cost for n in numbers[place - 1 : place + 2])
         return (before - here) / max(here - after, 1e-12)
+
+
+def _check_answers(answers: list[Aggregation]) -> None:
+    """Raise InvalidArgumentError unless there are answers, all of one chain, with one gamma."""
+    if not answers:
+        raise InvalidArgumentError(
+            "is empty", argument="answers", remedy="pass at least one answer, a path or a grid"
+        )
+    first = answers[0]
+    for answer in answers:
+        if answer.original is not first.original and answer.original.states != first.original.states:
+            raise InvalidArgumentError(
+                "has answers of different chains", argument="answers", remedy="make a report of each chain"
+            )
+        if answer.gamma != first.gamma:
+            raise InvalidArgumentError(
+                f"has answers with gamma {first.gamma:g} and {answer.gamma:g}, whose costs are not comparable",
+                argument="answers",
+                remedy="make a report of each gamma",
+            )

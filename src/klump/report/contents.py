@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 _BINS = 120
 # Largest number of groups whose transition matrix, graph and flow are shown.
 _MAX_GROUPS = 60
+# Largest number of groups whose labels take two bytes each.
+_MAX_UINT16 = 2**16
 # Largest number of groups whose curves over time are shown.
 _MAX_CURVES = 12
 # Decimals of coordinates, of which 1 is about 100 pixels.
@@ -41,7 +43,7 @@ def contents(
     chain, identities = cells.original, cells.identities()
     keys = {cell: _key(answer) for cell, answer in cells.answers.items()}
     # Cells with the same partition share its data: a path often has few of them.
-    distinct: dict[tuple[int, bytes], tuple[int, float]] = {}
+    distinct: dict[Hashable, tuple[int, float]] = {}
     for cell, key in keys.items():
         distinct.setdefault(key, cell)
     numbers = {key: number for number, key in enumerate(distinct)}
@@ -59,6 +61,7 @@ def contents(
             "numbers": cells.numbers,
             "betas": cells.betas,
             "gamma": cells.answers[first].gamma,
+            "limits": {"groups": _MAX_GROUPS, "curves": _MAX_CURVES, "bins": _BINS},
             "first": [cells.numbers.index(first[0]), cells.betas.index(first[1])],
             "cells": [
                 [numbers[keys[k, beta]] if (k, beta) in keys else None for beta in cells.betas]
@@ -72,10 +75,11 @@ def contents(
     )
 
 
-def _key(answer: Aggregation) -> tuple[int, bytes]:
-    if answer.map.labels is None:
-        return answer.n_states, answer.mapping.tobytes()
-    return answer.n_states, answer.map.labels.tobytes()
+def _key(answer: Aggregation) -> Hashable:
+    """Equal for answers whose data and notes are the same."""
+    mapping = answer.mapping if answer.map.labels is None else answer.map.labels
+    search = answer.method, answer.interrupted, answer.lag, answer.constraints.describe()
+    return answer.n_states, mapping.tobytes(), answer.group_names, search
 
 
 def _chain(chain: MarkovChain) -> dict[str, Any]:
@@ -110,14 +114,13 @@ def _partition(answer: Aggregation, identities: Sequence[int], over: Dynamics) -
         "identities": identities,
         "sizes": np.bincount(answer.labels, minlength=answer.n_states),
         "masses": answer.masses if known else None,
-        "labels": encode(answer.labels.astype("<u2")),
+        "labels": encode(answer.labels.astype("<u4" if answer.n_states > _MAX_UINT16 else "<u2")),
         "shares": encode(answer.mapping.max(axis=1).astype("<f4")) if soft else None,
         "lumpability": costs.lumpability if costs else None,
         "predictability": costs.predictability if costs else None,
         "generated": costs.generated if costs else None,
         "kept": costs.kept if costs else None,
         "epsilon": None if soft else answer.bisimulation.epsilon,
-        "mean": None if soft else answer.bisimulation.mean,
         "transition_matrix": _small_matrix(answer),
         "matrix": _matrix(answer),
         "graph": _graph(graph(answer)) if answer.n_states <= _MAX_GROUPS else None,
@@ -164,7 +167,6 @@ def _graph(view: Graph) -> dict[str, Any]:
                 "target": edge.target,
                 "probability": edge.probability,
                 "outline": np.round(edge.outline.T, _DECIMALS),
-                "middle": np.round(edge.middle, _DECIMALS),
             }
             for edge in view.edges
         ],
@@ -196,8 +198,8 @@ def _flows(cells: Cells, identities: dict[tuple[int, float], tuple[int, ...]]) -
     """Membership flows along beta per number of groups, and along the number of groups per beta."""
 
     def between(chosen: list[tuple[int, float]]) -> dict[str, Any] | None:
-        present = [cell for cell in chosen if cell in cells.answers]
-        if len(present) < 2 or max(number for number, _ in present) > _MAX_GROUPS:
+        present = [cell for cell in chosen if cell in cells.answers and cell[0] <= _MAX_GROUPS]
+        if len(present) < 2:
             return None
         found = flow([cells.answers[cell] for cell in present], [identities[cell] for cell in present])
         return {
@@ -234,7 +236,6 @@ def _comparison(found: Comparison) -> dict[str, Any]:
         "rows": [
             {
                 "name": row.name,
-                "kind": row.kind,
                 "k": row.n_states,
                 "as_asked": row.as_asked,
                 "soft": row.soft,

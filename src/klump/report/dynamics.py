@@ -32,6 +32,8 @@ _MAX_PRODUCTS = 64
 _SQUARED = 2_000
 # Numbers of steps at which the test is evaluated.
 _N_TIMES = 16
+# Largest number of groups whose dynamics are computed: the matrices are dense, k x k per number of steps.
+_MAX_GROUPS = 200
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,6 +71,11 @@ def dynamics_of(
     reasons = [missing]
     if answer.n_states < 2 or not answer.original.is_irreducible:
         return Dynamics(None, None, None, None, ())
+    if answer.n_states > _MAX_GROUPS:
+        left_out = (
+            f"Timescales and tests of {answer.n_states:,} groups are left out: klump dynamics has them."
+        )
+        return Dynamics(None, None, None, None, (left_out,))
     aggregated, reason = _attempt(
         lambda: answer.chain.timescales(min(_MAX_TIMESCALES, answer.n_states - 1)),
         "The timescales of the aggregated chain",
@@ -80,10 +87,13 @@ def dynamics_of(
             "The long-time chain takes too long for a report of this size: long_time_chain has it."
         )
     else:
-        late, reason = _attempt(
-            lambda: answer.long_time_chain.timescales(_MAX_TIMESCALES), "The long-time chain"
-        )
+        found, reason = _attempt(lambda: answer.long_time_chain, "The long-time chain")
         reasons.append(reason)
+        if found is not None and found.is_stochastic:
+            late = found.timescales(_MAX_TIMESCALES)
+        elif found is not None:
+            affordable = False
+            reasons.append("The long-time chain of these groups has negative entries, and is left out.")
     test = None
     if answer.original.n_transitions <= _MAX_TESTED:
         times = _times(answer.original, original)

@@ -178,7 +178,7 @@ def _plane() -> Any:
     for axis in (made.x_range, made.y_range):
         axis.range_padding = 0.25  # for the labels beside the dots
     made.line("x", "y", source=_source("plane-line", "x", "y"), line_width=1.4, name="muted-line")
-    dots = _source("plane-dots", "x", "y", "beta", "cost")
+    dots = _source("plane-dots", "x", "y", "beta")
     drawn = made.scatter("x", "y", source=dots, size=8, line_color=None, name="accent-dot")
     made.scatter(
         "x",

@@ -77,7 +77,7 @@ def write_report(
 
 def check_report_path(path: str | PathLike[str]) -> None:
     """Raise InvalidArgumentError unless a file name ends in .html."""
-    if not str(path).lower().endswith((".html", ".htm")):
+    if not str(path).lower().endswith(".html"):
         raise InvalidArgumentError("must end in .html", argument="path", value=str(path))
 
 
@@ -136,29 +136,25 @@ def _reproduction(cells: Cells, command: Sequence[str] | None, input_file: Mappi
 
 
 def _python(cells: Cells) -> str:
-    """Python call that finds the first answer, or the path, again."""
+    """Python call that found the answers, as far as they record it."""
     number, beta = cells.first()
     answer = cells.answers[number, beta]
-    if answer.method == "given":
-        return f"klump.Aggregation.from_labels(chain, labels, beta={beta:g})"
-    options = {
+    numbers, betas = list(cells.numbers), list(cells.betas)
+    arguments: dict[str, dict[str, Any]] = {
+        "aggregate": {"n_states": number, "beta": beta, "method": answer.method},
+        "beta_path": {"n_states": number, "betas": betas[::-1]},
+        "grid": {"n_states": numbers, "betas": betas, "method": answer.method},
+    }
+    if cells.function is None:
+        methods = ", ".join(sorted({found.method for found in cells.answers.values()}))
+        return f"# {format_count(len(cells.answers), 'answer')} of klump.Aggregation (method: {methods})"
+    found = {
+        **arguments[cells.function],
         "gamma": answer.gamma if answer.gamma > 0.0 else None,
         "lag": answer.lag if answer.lag > 1 else None,
         "effort": answer.effort if answer.effort != DEFAULT_EFFORT else None,
         "random_state": answer.random_state,
     }
-    is_path = len(cells.numbers) == 1 < len(cells.betas) and answer.method == "annealing"
-    betas = [f"{value:g}" for value in cells.betas]
-    if is_path:
-        words = [f"n_states={number}", f"betas=[{', '.join(betas[::-1])}]"]
-    elif len(cells.answers) > 1:
-        words = [
-            f"n_states={list(cells.numbers)}",
-            f"betas=[{', '.join(betas)}]",
-            f"method={answer.method!r}",
-        ]
-    else:
-        words = [f"n_states={number}", f"beta={beta:g}", f"method={answer.method!r}"]
-    words += [f"{name}={value!r}" for name, value in options.items() if value is not None]
-    function = "beta_path" if is_path else "grid" if len(cells.answers) > 1 else "aggregate"
-    return f"klump.{function}({', '.join(['chain', *words])})"
+    words = [f"{name}={value!r}" for name, value in found.items() if value is not None]
+    call = f"klump.{cells.function}({', '.join(['chain', *words])})"
+    return f"{call}\n# and the other options of that call, such as n_init, which answers do not record"

@@ -3,7 +3,7 @@
 Matplotlib figures, notebook cells and the HTML report draw the same orders, bins, positions and colours.
 """
 
-from klump.views.colours import PALETTE, colour_of, group_colours, match_groups, track_groups
+from klump.views.colours import PALETTE, colour_of, group_colours, track_groups
 from klump.views.flow import Flow, flow
 from klump.views.graph import Edge, Graph, graph
 from klump.views.matrix import OrderedMatrix, ordered_matrix
@@ -18,7 +18,6 @@ __all__ = [
     "flow",
     "graph",
     "group_colours",
-    "match_groups",
     "ordered_matrix",
     "track_groups",
 ]

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import NDArray
+from klump.aggregation.identities import match_groups
 
 if TYPE_CHECKING:
     from klump.aggregation import Aggregation
@@ -45,40 +44,14 @@ def group_colours(answers: Sequence[Aggregation]) -> list[tuple[str, ...]]:
 def track_groups(answers: Sequence[Aggregation]) -> list[tuple[int, ...]]:
     """Identities of the groups of each answer: groups of successive answers with the same identity match.
 
-    The groups of the first answer have their own numbers as identities.
+    Answers of one grid have identities already. Other groups are matched with those of the answer before.
     """
+    if all(answer.group_identities is not None for answer in answers):
+        return [answer.identities for answer in answers]
     found: list[tuple[int, ...]] = []
-    for before, answer in zip([None, *answers], answers, strict=False):
-        if before is None:
-            found.append(tuple(range(answer.n_states)))
+    for answer in answers:
+        if not found:
+            found.append(answer.identities)
         else:
-            found.append(match_groups(before, found[-1], answer))
+            found.append(match_groups(answers[len(found) - 1], found[-1], answer))
     return found
-
-
-def match_groups(reference: Aggregation, identities: Sequence[int], answer: Aggregation) -> tuple[int, ...]:
-    """Identities of the groups of an answer, given those of the groups of another answer of the same chain.
-
-    Groups are matched one to one so that the matched pairs share the largest total mass. A group without a match gets
-    the lowest identity that no other group of the answer has.
-    """
-    from scipy.optimize import linear_sum_assignment
-
-    shared = shared_masses(reference, answer)
-    old, new = linear_sum_assignment(shared, maximize=True)
-    matched = {
-        int(group): identities[int(before)]
-        for before, group in zip(old, new, strict=True)
-        if shared[before, group] > 0.0
-    }
-    free = (number for number in range(len(identities) + answer.n_states) if number not in matched.values())
-    return tuple(matched[group] if group in matched else next(free) for group in range(answer.n_states))
-
-
-def shared_masses(first: Aggregation, second: Aggregation) -> NDArray[np.float64]:
-    """Mass of the states that are in a group of the first and in a group of the second answer: W^T diag(mu) W'.
-
-    A state of a soft map is in a group with its share W.
-    """
-    weighted = first.map.weights.multiply(first.state_weights[:, None])
-    return np.asarray((weighted.T @ second.map.weights).toarray(), dtype=np.float64)

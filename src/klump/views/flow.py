@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from klump.views.colours import shared_masses, track_groups
+from klump.aggregation.identities import shared_masses
+from klump.views.colours import track_groups
 
 if TYPE_CHECKING:
     from klump.aggregation import Aggregation
@@ -96,7 +97,7 @@ def flow(answers: Sequence[Aggregation], identities: Sequence[Sequence[int]] | N
 
 def _stack(number: int, answer: Aggregation, identities: Sequence[int]) -> dict[int, Bar]:
     """Bars of one answer by group, the lowest identity at the top."""
-    masses = np.asarray(answer.state_weights @ answer.map.weights)
+    masses = answer.state_weights @ answer.map.weights
     order = sorted(range(answer.n_states), key=lambda group: identities[group])
     space = _SPACE if len(order) < 0.5 / _SPACE else 0.5 / len(order) ** 1.5
     stack, top = {}, 1.0 + space * (len(order) - 1) / 2.0

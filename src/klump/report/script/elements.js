@@ -2,6 +2,8 @@
 
 const element = (tag, text, options = {}) => {
   const made = document.createElement(tag);
+  // Names may be written from right to left.
+  if (/\btext\b/.test(options.kind ?? "")) made.dir = "auto";
   if (text !== undefined && text !== null) made.textContent = text;
   if (options.kind) made.className = options.kind;
   for (const [key, value] of Object.entries(options.attributes ?? {})) made.setAttribute(key, value);

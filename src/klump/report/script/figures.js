@@ -40,8 +40,9 @@ const drawMatrix = (partition) => {
     }
   }
   fill("matrix-cells", cells);
+  const bordered = partition.k <= data.limits.groups;
   const strips = { left: [], right: [], top: [], bottom: [], colour: [] };
-  coloursOf(partition).forEach((colour, group) => {
+  (bordered ? coloursOf(partition) : []).forEach((colour, group) => {
     const [from, to] = [borders[group] / n, borders[group + 1] / n];
     for (const edge of [[-0.05, -0.015, from, to], [from, to, -0.05, -0.015]]) {
       strips.left.push(edge[0]);
@@ -53,7 +54,7 @@ const drawMatrix = (partition) => {
   });
   fill("matrix-strips", strips);
   const lines = { x0: [], y0: [], x1: [], y1: [] };
-  for (const border of borders) {
+  for (const border of bordered ? borders : []) {
     lines.x0.push(border / n, -0.05);
     lines.y0.push(-0.05, border / n);
     lines.x1.push(border / n, 1);
@@ -61,9 +62,11 @@ const drawMatrix = (partition) => {
   }
   fill("matrix-borders", lines);
   const binned = partition.matrix.order === null;
+  const merged = partition.k >= data.limits.bins;
   byId("matrix-note").textContent =
-    (binned ? `${count(n, "state")} in ${size} bins per side, which keep the borders of the groups; ` : "") +
-    `darkest: ${format(partition.matrix.largest)}${binned ? " on average in a bin" : ""}, by its square root. Coloured strips: the groups.`;
+    (binned ? `${count(n, "state")} in ${size} bins per side${merged ? "" : ", which keep the borders of the groups"}; ` : "") +
+    `strongest colour: ${format(partition.matrix.largest)}${binned ? " on average in a bin" : ""}, by its square root.` +
+    (bordered ? " Coloured strips: the groups." : ` Borders of more than ${data.limits.groups} groups are not drawn.`);
   byId("matrix-readout").textContent = "";
 };
 
@@ -162,7 +165,7 @@ const drawCurves = () => {
   const x = path.map(([partition]) => partition.lumpability);
   const y = path.map(([partition]) => partition.predictability);
   fill("plane-line", { x, y });
-  fill("plane-dots", { x, y, beta: path.map(([, value]) => value), cost: path.map(([partition, value]) => costAt(partition, value)) });
+  fill("plane-dots", { x, y, beta: path.map(([, value]) => value) });
   const now = partitionAt(selected.row, selected.column);
   fill("plane-here", now.lumpability === null ? { x: [], y: [] } : { x: [now.lumpability], y: [now.predictability] });
   // Betas with the same partition share a dot, and one label.
@@ -183,6 +186,7 @@ const drawFlow = () => {
   const axis = byId("flow-axis").value;
   const found = data.flows[axis][axis === "by_number" ? selected.row : selected.column];
   byId("flow").hidden = found === null;
+  byId("flow-note").textContent = found === null ? `There are not two neighbouring answers with at most ${data.limits.groups} groups.` : "";
   if (found === null) return;
   const partitions = found.cells.map(([k, value]) => partitionAt(data.numbers.indexOf(k), data.betas.indexOf(value)));
   fill("flow-ribbons", {
@@ -215,8 +219,13 @@ const drawDynamics = (partition) => {
     fill(`over-time-${kind}`, {
       xs: curves.map(() => test.steps), ys: curves, colour: curves.map((_, group) => colours[group]),
     });
-    const values = (partition.dynamics[kind] ?? []).filter((value) => value !== null && value > 0).slice(0, Math.max(partition.k, 4));
-    fill(`timescales-${kind}`, { x: values.map((_, rank) => rank + 1), y: values });
+    // Infinite timescales, which are null, keep their rank.
+    const ranked = (partition.dynamics[kind] ?? []).map((value, rank) => [rank + 1, value]).slice(0, Math.max(partition.k, 4));
+    const finite = ranked.filter(([, value]) => value !== null && value > 0);
+    fill(`timescales-${kind}`, { x: finite.map(([rank]) => rank), y: finite.map(([, value]) => value) });
   }
-  byId("over-time").hidden = test === null;
+  for (const id of ["over-time", "over-time-note"]) byId(id).hidden = test === null;
+  byId("curves-note").textContent = partition.k > data.limits.curves ? ` The ${data.limits.curves} groups with the lowest numbers.` : "";
+  const infinite = (partition.dynamics.original ?? []).filter((value) => value === null).length;
+  byId("infinite-note").textContent = infinite > 0 ? ` ${count(infinite, "timescale")} of the original chain infinite.` : "";
 };

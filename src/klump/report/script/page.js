@@ -18,6 +18,7 @@ const show = () => {
   fillSmallMatrix(partition);
   fillList(byId("certificate"), partition.certificate);
   fillList(byId("over-time-words"), partition.over_time);
+  byId("over-time-words").closest("section").hidden = partition.over_time.length === 0;
   fillChoice();
   fillMethods(partition);
   fillFilter(partition);
@@ -27,17 +28,19 @@ const show = () => {
   drawCurves();
   drawFlow();
   drawDynamics(partition);
-  history.replaceState(null, "", `#k=${data.numbers[selected.row]}&beta=${beta()}`);
+  try {
+    history.replaceState(null, "", `#k=${data.numbers[selected.row]}&beta=${beta()}`);
+  } catch {
+    // A frame without an address of its own cannot keep the selection there.
+  }
 };
 
-const select = (row, column) => {
-  if (partitionAt(row, column) === null) {
-    // A cell that was not run: the nearest one of the same number of groups that was.
-    const columns = data.betas.map((_, place) => place).filter((place) => partitionAt(row, place) !== null);
-    if (columns.length === 0) return show();
-    column = columns.reduce((a, b) => (Math.abs(b - column) < Math.abs(a - column) ? b : a));
-  }
-  Object.assign(selected, { row, column });
+// Select a cell; instead of one that was not run, the next one that was, in the direction of the control.
+const select = (row, column, { rows = 0, columns = 0 } = {}) => {
+  const cells = data.cells.flatMap((line, i) => line.map((_, j) => [i, j])).filter(([i, j]) => partitionAt(i, j) !== null);
+  const ahead = cells.filter(([i, j]) => (columns === 0 || (i === row && (j - column) * columns >= 0)) && (rows === 0 || (i - row) * rows >= 0));
+  const distance = ([i, j]) => Math.abs(i - row) * data.betas.length + Math.abs(j - column);
+  if (ahead.length > 0) [selected.row, selected.column] = ahead.reduce((best, cell) => (distance(cell) < distance(best) ? cell : best));
   show();
 };
 
@@ -73,9 +76,14 @@ const prepare = () => {
 prepare();
 readHash();
 paint(systemTheme());
-select(selected.row, selected.column);
-byId("number").addEventListener("input", (event) => select(Number(event.target.value), selected.column));
-byId("beta").addEventListener("input", (event) => select(selected.row, Number(event.target.value)));
+byId("number").addEventListener("input", (event) => {
+  const row = Number(event.target.value);
+  select(row, selected.column, { rows: Math.sign(row - selected.row) });
+});
+byId("beta").addEventListener("input", (event) => {
+  const column = Number(event.target.value);
+  select(selected.row, column, { columns: Math.sign(column - selected.column) });
+});
 byId("controls").addEventListener("submit", (event) => event.preventDefault());
 byId("choice").addEventListener("click", (event) => {
   const { row, column } = event.target.dataset;
@@ -99,8 +107,12 @@ byId("more").addEventListener("click", () => {
   shownStates.limit += 8 * PAGE;
   fillStates();
 });
-byId("theme").addEventListener("click", () => paint(document.documentElement.dataset.theme === "dark" ? "light" : "dark"));
-matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => paint(systemTheme()));
+let chosen = false;
+byId("theme").addEventListener("click", () => {
+  chosen = true;
+  paint(document.documentElement.dataset.theme === "dark" ? "light" : "dark");
+});
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => chosen || paint(systemTheme()));
 let onScreen = "light";
 addEventListener("beforeprint", () => {
   onScreen = document.documentElement.dataset.theme;
@@ -122,4 +134,5 @@ for (const name of ["costs", "kept"]) {
     select(row, column);
   });
 }
+select(selected.row, selected.column);
 document.documentElement.dataset.ready = "true";

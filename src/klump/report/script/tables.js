@@ -84,13 +84,16 @@ const fillMethods = (partition) => {
 
 
 // The table of states.
+const collator = new Intl.Collator(undefined, { numeric: true });
 const shownStates = { by: "mass", descending: true, limit: PAGE };
 
 const fillFilter = (partition) => {
   const filter = byId("group-filter");
-  const before = filter.value;
+  const before = fillFilter.identity;
   filter.replaceChildren(element("option", "all", { attributes: { value: "" } }), ...partition.names.map((_, group) => element("option", groupName(partition, group), { attributes: { value: String(group) } })));
-  filter.value = Number(before) < partition.k ? before : "";
+  // The same group, whatever its number is now.
+  const group = partition.identities.indexOf(before);
+  filter.value = group >= 0 ? String(group) : "";
 };
 
 const fillStates = () => {
@@ -99,9 +102,10 @@ const fillStates = () => {
   const shares = sharesOf(partition);
   const wanted = byId("search").value.toLowerCase();
   const group = byId("group-filter").value;
+  fillFilter.identity = group === "" ? undefined : partition.identities[Number(group)];
   const found = byMass.filter((state) => states[state].toLowerCase().includes(wanted) && (group === "" || labels[state] === Number(group)));
   const direction = shownStates.descending ? -1 : 1;
-  if (shownStates.by === "state") found.sort((a, b) => direction * states[a].localeCompare(states[b], undefined, { numeric: true }));
+  if (shownStates.by === "state") found.sort((a, b) => direction * collator.compare(states[a], states[b]));
   else if (shownStates.by === "group") found.sort((a, b) => direction * (labels[a] - labels[b]));
   else if (!shownStates.descending) found.reverse();
   const columns = [["state", "text"], ["group", "text"], ...(mass === null ? [] : [["mass", ""]])];
@@ -115,7 +119,7 @@ const fillStates = () => {
     const named = chip(partition, labels[state]);
     named.className = "text";
     named.append(` ${shorten(partition.names[labels[state]], 40)}`);
-    return tableRow([{ text: displayed(state), kind: "text" }, named, ...(mass === null ? [] : [format(mass[state], 6)]), ...(shares === null ? [] : [percent(shares[state])])]);
+    return tableRow([{ text: shorten(displayed(state), NAME), kind: "text" }, named, ...(mass === null ? [] : [format(mass[state], 6)]), ...(shares === null ? [] : [percent(shares[state])])]);
   });
   fillTable(byId("states"), header, rows);
   byId("found").textContent = `${count(found.length, "state")} found${found.length > rows.length ? `, ${rows.length} shown` : ""}`;

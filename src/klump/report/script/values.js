@@ -9,6 +9,8 @@ const known = data.chain.is_irreducible;
 const PAGE = 25;
 // Members that are listed per group.
 const LISTED = 12;
+// Characters of a name in the table of states.
+const NAME = 200;
 // Characters of a name in figures.
 const CUT = 26;
 
@@ -18,7 +20,7 @@ const decode = (text, Type) => {
 };
 const mass = data.chain.mass === null ? null : decode(data.chain.mass, Float32Array);
 const states = data.chain.states;
-const labelsOf = (partition) => (partition.decoded ??= decode(partition.labels, Uint16Array));
+const labelsOf = (partition) => (partition.decoded ??= decode(partition.labels, partition.k > 65536 ? Uint32Array : Uint16Array));
 const sharesOf = (partition) => (partition.shares === null ? null : decode(partition.shares, Float32Array));
 const byMass = [...states.keys()];
 if (mass !== null) byMass.sort((a, b) => mass[b] - mass[a] || a - b);
