@@ -67,7 +67,11 @@ def test_results_of_another_kind(answer, path):
             "answers must be of type AggregationPath, not Aggregation; pass what klump.beta_path",
         ),
         (plots.plane, answer, "answers must be of type AggregationPath"),
-        (plots.flow, answer, "answers must be of type Iterable, not Aggregation; pass a beta path, a grid"),
+        (
+            plots.flow,
+            answer,
+            "answers must be of type AggregationPath or AggregationGrid or list, not Aggregation; pass a beta",
+        ),
         (plots.flow, [answer, 5], "answers must be of type Aggregation, not int"),
         (plots.chapman_kolmogorov, answer, "test must be of type ChapmanKolmogorov"),
         (plots.lag_scan, answer, "scan must be of type LagScan"),

@@ -91,7 +91,8 @@ def flow(
 def _choose(answers: Any, beta: float | None) -> list[Aggregation]:
     """Answers to draw, in order; those of a grid at one beta, by number of groups."""
     remedy = "pass a beta path, a grid, or a list of answers"
-    check_result("answers", answers, Iterable, remedy)
+    if not isinstance(answers, Iterable):
+        check_result("answers", answers, (AggregationPath, AggregationGrid, list), remedy)
     steps: list[Aggregation] = list(answers)
     if isinstance(answers, AggregationPath):
         # Betas ascend to the right, as in other pictures.
