@@ -20,6 +20,8 @@ from klump.search.registry import DEFAULT_EFFORT
 if TYPE_CHECKING:
     from os import PathLike
 
+    from matplotlib.figure import Figure
+
 # A curve ends where I(X_1; X_{1+r}) is at most this share of the entropy H(X_1).
 _MIN_INFORMATION_SHARE = 1e-6
 # Largest number of doublings of r: 2^50 steps.
@@ -58,7 +60,7 @@ class RelaxationCurve:
     plateau: int | None
     """Number of steps r at which the curve is flattest; None if there is no plateau."""
 
-    def plot(self, path: str | PathLike[str] | None = None) -> Any:
+    def plot(self, path: str | PathLike[str] | None = None) -> Figure:
         """Draw the curve; needs matplotlib (the extra ``klump[plots]``).
 
         Parameters
@@ -70,9 +72,9 @@ class RelaxationCurve:
         -------
         matplotlib.figure.Figure
         """
-        from klump import plots
+        from klump.plots.relaxation import draw_figure
 
-        return plots.finish(plots.relaxation(self), path)
+        return draw_figure(self, path)
 
     def __repr__(self) -> str:
         first, last = self.information[[0, -1]]

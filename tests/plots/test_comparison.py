@@ -8,6 +8,7 @@ import pytest
 import klump
 from klump import plots
 from klump.comparison import Comparison, Row
+from klump.plots.figure import KLUMP, OUTSIDE
 from klump.sources.random_chains import block_chain
 
 pytest.importorskip("matplotlib")
@@ -64,10 +65,10 @@ def test_every_row_is_drawn(chain, rows):
         *("failed:", "broken  –", "large  –"),
     ]
     assert dots(left) == [
-        ("o", plots.KLUMP, True),
-        ("o", plots.OUTSIDE, True),
-        ("D", plots.KLUMP, True),
-        ("o", plots.OUTSIDE, False),
+        ("o", KLUMP, True),
+        ("o", OUTSIDE, True),
+        ("D", KLUMP, True),
+        ("o", OUTSIDE, False),
     ]
     assert sorted(dots(right)) == sorted(dots(left))
     written = texts(figure)

@@ -48,7 +48,7 @@ def test_every_merge_is_a_branch_at_its_height():
     assert {label.get_text() for label in axes.get_xticklabels()} == {*"abcde", "' '"}
     assert "0.8" in axes.get_ylabel()
     assert {line.get_color() for line in axes.lines} == {TEXT}
-    assert figure.get_suptitle() == r"6 states, $\beta$ = 0.8"
+    assert figure.axes[0].get_title() == r"6 states, $\beta$ = 0.8"
 
 
 @pytest.mark.parametrize("beta", [0.0, 0.3, 0.5, 1.0])
@@ -78,8 +78,8 @@ def test_the_line_of_the_cut_is_drawn_where_there_is_room(k):
 
 def test_merges_that_lower_the_cost_are_mentioned():
     chain = random_chain(20, kind="dense", random_state=0)
-    assert "merges that lower the cost" in klump.aggregation_tree(chain, 0.0).plot().get_suptitle()
-    assert "merges that lower the cost" not in klump.aggregation_tree(chain, 0.5).plot().get_suptitle()
+    assert "merges that lower the cost" in klump.aggregation_tree(chain, 0.0).plot().axes[0].get_title()
+    assert "merges that lower the cost" not in klump.aggregation_tree(chain, 0.5).plot().axes[0].get_title()
 
 
 def test_neighbours_have_different_colours():
@@ -106,7 +106,7 @@ def test_of_a_large_tree_only_the_last_merges_are_drawn(tmp_path):
     assert len(members) == 100
     assert sum(int(text[1:-1]) if text.startswith("(") else 1 for text in members) == 400
     assert "I(X2;Y1)" in axes.get_ylabel()
-    assert figure.get_suptitle() == (
+    assert figure.axes[0].get_title() == (
         "400 states, 4 groups in colour, relaxed merging\nonly the last 99 of 399 merges are drawn"
     )
     shown = [label.get_color() for label in axes.get_xticklabels()]
@@ -134,7 +134,7 @@ def test_initial_groups():
     chain = random_chain(12, kind="dense", random_state=0)
     tree = klump.aggregation_tree(chain, initial=np.arange(12) % 4)
     figure = tree.plot(n_states=2)
-    assert figure.get_suptitle().startswith("12 states, 4 initial groups, 2 groups in colour")
+    assert figure.axes[0].get_title().startswith("12 states, 4 initial groups, 2 groups in colour")
     assert [label.get_text() for label in figure.axes[0].get_xticklabels()] == ["(3)"] * 4
 
 

@@ -9,6 +9,7 @@ import pytest
 import klump
 from klump import plots
 from klump.errors import InvalidArgumentError
+from klump.plots.overview import dynamics
 from klump.sources.random_chains import block_chain
 from klump.views import PALETTE
 
@@ -230,8 +231,8 @@ def test_selection_without_a_clear_answer(choice, tmp_path):
 def test_dynamics_with_and_without_groups(chain, tmp_path):
     answer = klump.Aggregation.from_labels(chain, np.arange(15) // 5)
     times = {"original": chain.timescales(3), "aggregated": answer.chain.timescales(3)}
-    figure = plots.dynamics(times, answer.chapman_kolmogorov(3), answer, tmp_path / "a.png")
+    figure = dynamics(times, answer.chapman_kolmogorov(3), answer, tmp_path / "a.png")
     assert len(figure.axes) == 2
     names = [text.get_text() for text in figure.axes[1].get_legend().get_texts()]
     assert names == list(answer.names)
-    assert len(plots.dynamics({"original": times["original"]}).axes) == 1
+    assert len(dynamics({"original": times["original"]}).axes) == 1

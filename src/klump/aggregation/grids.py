@@ -32,6 +32,8 @@ from klump.search.registry import DEFAULT_EFFORT
 if TYPE_CHECKING:
     from os import PathLike
 
+    from matplotlib.figure import Figure
+
 Cell = tuple[int, float]
 
 # Default numbers of groups.
@@ -159,7 +161,7 @@ class AggregationGrid:
 
         save(self, path)
 
-    def plot(self, path: str | PathLike[str] | None = None) -> Any:
+    def plot(self, path: str | PathLike[str] | None = None) -> Figure:
         """Draw the cost and the kept share against the number of groups, one line per beta; needs matplotlib.
 
         Parameters
@@ -173,7 +175,7 @@ class AggregationGrid:
         """
         from klump import plots
 
-        return plots.finish(plots.grid(self), path)
+        return plots.grid(self, path)
 
     def __getitem__(self, cell: tuple[int, float]) -> Aggregation:
         if not isinstance(cell, tuple) or len(cell) != 2:

@@ -22,6 +22,8 @@ from klump.search.method import Record
 if TYPE_CHECKING:
     from os import PathLike
 
+    from matplotlib.figure import Figure
+
 
 @dataclass(frozen=True, eq=False)
 class AggregationTree:
@@ -134,7 +136,7 @@ class AggregationTree:
             gamma=self.gamma,
         )
 
-    def plot(self, path: str | PathLike[str] | None = None, *, n_states: int | None = None) -> Any:
+    def plot(self, path: str | PathLike[str] | None = None, *, n_states: int | None = None) -> Figure:
         """Draw the dendrogram; needs matplotlib (the extra ``klump[plots]``).
 
         Parameters
@@ -148,9 +150,9 @@ class AggregationTree:
         -------
         matplotlib.figure.Figure
         """
-        from klump import plots
+        from klump.plots.dendrogram import draw_figure
 
-        return plots.finish(plots.dendrogram(self, n_states), path)
+        return draw_figure(self, n_states, path)
 
     def _repr_html_(self) -> str:
         """HTML for notebooks."""

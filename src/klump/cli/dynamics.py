@@ -132,9 +132,9 @@ class _Dynamics:
     interrupted_after: float | None = None
 
     def plot(self, path: str) -> None:
-        from klump import plots
+        from klump.plots.overview import dynamics
 
-        plots.dynamics(self.timescales, self.test, self.aggregation, path)
+        dynamics(self.timescales, self.test, self.aggregation, path)
 
 
 def _compute(

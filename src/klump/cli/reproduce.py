@@ -108,7 +108,7 @@ def command(
     from klump.cli.progress import ExperimentProgress, announce_compilation
     from klump.experiments import Settings, markdown, page
     from klump.files.atomic import translate_write_errors, write_text
-    from klump.plots import import_figure
+    from klump.plots.figure import import_figure
 
     import_figure()  # raises MissingPackageError before the first experiment, not after the last
     _check_pieces(checkpoint, resume=resume)

@@ -39,7 +39,7 @@ class Result(Protocol):
 def check_picture(output: str | None) -> None:
     """Raise MissingPackageError before the search if the output is a picture or report, and its library is missing."""
     if output is not None and _suffix(output) in PICTURES:
-        from klump.plots import import_figure
+        from klump.plots.figure import import_figure
 
         import_figure()
     if output is not None and _suffix(output) == REPORT:
@@ -152,7 +152,7 @@ def save(
 
 def _draw(result: Any, output: str) -> list[str]:
     """Save a picture; return a message if the fonts lack characters of names."""
-    from klump.plots import save_picture
+    from klump.plots.overview import save_picture
 
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")

@@ -266,7 +266,7 @@ class Comparison(Sequence[Row]):
         """Draw the costs of all methods; with a path (.png, .svg, .pdf), save the picture as well."""
         from klump import plots
 
-        return plots.finish(plots.comparison(self), path)
+        return plots.comparison(self, path)
 
     def __getitem__(self, index: Any) -> Any:
         return self.rows[index]

@@ -11,17 +11,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from klump.chain.wording import format_count, format_number, format_seconds
+from klump.comparison import Comparison
 from klump.comparison.table import sections
-from klump.plots.figure import FAILED, KLUMP, OUTSIDE, TEXT, cost_symbol, new_figure, tidy
+from klump.plots.arguments import check_path, check_result
+from klump.plots.figure import FAILED, KLUMP, OUTSIDE, TEXT, cost_symbol, finish, new_figure, own_style, tidy
 from klump.plots.labels import write, write_beside_dots
 from klump.plots.plane import ISOCOST, draw_isocost, draw_plane
 from klump.search.method import EQUAL
 
 if TYPE_CHECKING:
+    from os import PathLike
+
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from klump.comparison import Comparison, Row
+    from klump.comparison import Row
 
 # Height of a row, in inches.
 _ROW_HEIGHT = 0.3
@@ -33,11 +37,19 @@ _SMALL = 8.0
 _CHARACTER_WIDTH = 0.52
 
 
-def comparison(compared: Comparison) -> Figure:
+@own_style()
+def comparison(compared: Comparison, path: str | PathLike[str] | None = None) -> Figure:
     """Draw the cost of every method, and beside it the plane of its components C_L and C_P.
 
     Rows and sections are those of the table. Filled dots have the requested number of groups, hollow dots another
     number; diamonds are soft maps.
+
+    Parameters
+    ----------
+    compared
+        The comparison.
+    path
+        File to save the figure to; its suffix (.png, .svg, .pdf) sets the format.
 
     Examples
     --------
@@ -47,6 +59,8 @@ def comparison(compared: Comparison) -> Figure:
     >>> len(klump.plots.comparison(compared).axes)
     2
     """
+    check_result("compared", compared, Comparison, "pass what klump.compare(...) returns")
+    check_path(path)
     lines = _lines(compared)
     found = [row for row in lines if not isinstance(row, str) and row.error is None]
     fewest = _MIN_ROWS if found else 0
@@ -61,7 +75,7 @@ def comparison(compared: Comparison) -> Figure:
         axes.spines[:].set_visible(False)  # there are no costs
         figure.draw_without_rendering()
         _write_reasons(axes, lines)
-        return figure
+        return finish(figure, path)
     left, right = figure.subplots(1, 2, width_ratios=(1.3, 1.0))
     _draw_names(left, lines)
     left.set_ylim(max(len(lines), fewest) - 0.4, -0.6)
@@ -73,7 +87,7 @@ def comparison(compared: Comparison) -> Figure:
     _write_reasons(left, lines)
     numbers = [str(number) for number in range(1, len(found) + 1)]
     write_beside_dots(right, points, numbers, [_colour(row) for row in found])
-    return figure
+    return finish(figure, path)
 
 
 def _lines(compared: Comparison) -> list[Row | str]:

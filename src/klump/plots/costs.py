@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from klump.aggregation import AggregationPath
+from klump.plots.arguments import check_result
 from klump.plots.figure import KLUMP, OUTSIDE, cost_symbol, panel, tidy
 from klump.plots.text import legend_above
 from klump.search.method import EQUAL
@@ -14,8 +16,6 @@ if TYPE_CHECKING:
     from os import PathLike
 
     from matplotlib.axes import Axes
-
-    from klump.aggregation import AggregationPath
 
 # Colour of the curve of C_L.
 _LUMPABILITY = "#1f7a3d"
@@ -47,6 +47,7 @@ def costs(
     >>> ax.lines[0].get_xdata()
     array([1. , 0.5, 0. ])
     """
+    check_result("answers", answers, AggregationPath, "pass what klump.beta_path(...) returns")
     gamma = answers[0].gamma
     lumpability = [answer.costs.lumpability for answer in answers]
     predictability = [answer.costs.predictability for answer in answers]

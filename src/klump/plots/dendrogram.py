@@ -7,23 +7,35 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from klump.aggregation import AggregationTree
 from klump.errors import InvalidArgumentError
-from klump.plots.figure import FAILED, TEXT, cost_symbol, new_figure, tidy
-from klump.plots.text import plain
+from klump.plots.arguments import check_path, check_result
+from klump.plots.figure import FAILED, TEXT, cost_symbol, finish, new_figure, own_style, panel, tidy
+from klump.plots.text import cut_all, cut_name, plain
 from klump.search.method import EQUAL
-from klump.views.colours import PALETTE
+from klump.views import colour_of
 
 if TYPE_CHECKING:
+    from os import PathLike
+
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from klump.aggregation import AggregationTree
-
 # Leaves of the truncated dendrogram; of a tree with more only the last merges are drawn.
 _MAX_LEAVES = 100
+# Width of names of states, in columns.
+_NAME_WIDTH = 20
+# Height of the figure, in inches.
+_HEIGHT = 4.8
 
 
-def dendrogram(tree: AggregationTree, n_states: int | None = None) -> Figure:
+def dendrogram(
+    tree: AggregationTree,
+    n_states: int | None = None,
+    path: str | PathLike[str] | None = None,
+    *,
+    ax: Axes | None = None,
+) -> Axes:
     """Draw the tree of merges, heights in bits; of a large tree only the last merges.
 
     Parameters
@@ -33,17 +45,21 @@ def dendrogram(tree: AggregationTree, n_states: int | None = None) -> Figure:
     n_states
         Number of groups of the cut that is coloured. Colours repeat after twelve groups, never side by side. At most
         100.
+    path
+        File to save the figure to; its suffix (.png, .svg, .pdf) sets the format.
+    ax
+        Axes to draw on; new ones if left out.
 
     Examples
     --------
     >>> import klump
     >>> P = [[0.5, 0.4, 0.1, 0.0], [0.4, 0.5, 0.0, 0.1], [0.1, 0.0, 0.4, 0.5], [0.0, 0.1, 0.5, 0.4]]
-    >>> figure = klump.plots.dendrogram(klump.aggregation_tree(P), n_states=2)
-    >>> figure.axes[0].get_ylabel()
+    >>> klump.plots.dendrogram(klump.aggregation_tree(P), n_states=2).get_ylabel()
     'added to the cost $C_{0.5}$ (bits)'
     """
     from scipy.cluster import hierarchy
 
+    check_result("tree", tree, AggregationTree, "pass what klump.aggregation_tree(...) returns")
     if tree.n_leaves == 1:
         raise InvalidArgumentError(
             "has one leaf, so there are no merges to draw",
@@ -52,34 +68,55 @@ def dendrogram(tree: AggregationTree, n_states: int | None = None) -> Figure:
         )
     linkage, sizes = tree.linkage, tree.sizes
     groups = _groups(tree, n_states)
+    short = cut_all(tree.original.states, _NAME_WIDTH, cut_name)
     drawn = hierarchy.dendrogram(
         linkage,
         p=_MAX_LEAVES,
         truncate_mode="lastp" if tree.n_leaves > _MAX_LEAVES else None,
         # The node of each branch instead of its colour; the colours are looked up below.
         link_color_func=str,
-        leaf_label_func=lambda leaf: _leaf_name(tree, sizes, leaf),
+        leaf_label_func=lambda leaf: _leaf_name(tree, sizes, short, leaf),
         no_plot=True,
     )
     names, colours = drawn["ivl"], _colours(groups, drawn["leaves"])
-    figure = new_figure(max(6.4, 0.17 * len(names)), 4.8)
-    figure.suptitle(_title(tree, n_states, len(names)), color=TEXT, fontsize=10)
-    axes = figure.subplots()
-    _draw_branches(axes, tree, drawn, colours)
-    _draw_cut(axes, linkage[:, 2], n_states)
-    _draw_names(axes, names, [colours[leaf] for leaf in drawn["leaves"]])
+    with panel(ax, path, _width(tree), _HEIGHT) as axes:
+        axes.set_title(_title(tree, n_states, len(names)), color=TEXT, fontsize=10)
+        _draw_branches(axes, tree, drawn, colours)
+        _draw_cut(axes, linkage[:, 2], n_states)
+        _draw_names(axes, names, [colours[leaf] for leaf in drawn["leaves"]])
+        _set_axes(axes, tree, linkage[:, 2], len(names))
+    return axes
+
+
+@own_style()
+def draw_figure(
+    tree: AggregationTree, n_states: int | None = None, path: str | PathLike[str] | None = None
+) -> Figure:
+    """Draw the tree in a figure that the caller owns: what ``tree.plot(path)`` returns."""
+    check_path(path)
+    figure = new_figure(_width(tree), _HEIGHT)
+    dendrogram(tree, n_states, ax=figure.subplots())
+    return finish(figure, path)
+
+
+def _width(tree: AggregationTree) -> float:
+    """Width of a figure in which the names of the leaves do not overlap, in inches."""
+    return max(6.4, 0.17 * min(tree.n_leaves, _MAX_LEAVES))
+
+
+def _set_axes(axes: Axes, tree: AggregationTree, heights: NDArray[np.float64], n_drawn: int) -> None:
+    """Set labels and limits of the axes."""
     cost = "I(X1;X2) - I(X2;Y1)" if tree.is_relaxed else f"the cost {cost_symbol(tree.beta, tree.gamma)}"
     axes.set_ylabel(f"added to {cost} (bits)")
-    if len(names) < tree.original.n_states:
+    if n_drawn < tree.original.n_states:
         axes.set_xlabel("in brackets: number of states")
     # The axis starts just below the drawn merges: those that are not drawn may make up most of the height.
-    hidden, highest = tree.n_leaves - _MAX_LEAVES, linkage[-1, 2]
-    floor = 0.97 * linkage[hidden - 1, 2] if hidden > 0 else 0.0
+    hidden, highest = tree.n_leaves - _MAX_LEAVES, heights[-1]
+    floor = 0.97 * heights[hidden - 1] if hidden > 0 else 0.0
     # A positive range also if all merges cost 0.
     top = highest + 0.05 * (highest - floor) if highest > floor + EQUAL else floor + 1.0
-    axes.set(xlim=(0.0, 10.0 * len(names)), ylim=(floor, top))
+    axes.set(xlim=(0.0, 10.0 * n_drawn), ylim=(floor, top))
     tidy(axes)
-    return figure
 
 
 def _groups(tree: AggregationTree, n_states: int | None) -> NDArray[np.int64]:
@@ -108,7 +145,7 @@ def _groups(tree: AggregationTree, n_states: int | None) -> NDArray[np.int64]:
 def _colours(groups: NDArray[np.int64], leaves: list[int]) -> list[str]:
     """Colour of each node: from left to right, so that adjacent groups differ."""
     order = dict.fromkeys(int(groups[leaf]) for leaf in leaves if groups[leaf] >= 0)
-    colours = {group: PALETTE[place % len(PALETTE)] for place, group in enumerate(order)}
+    colours = {group: colour_of(place) for place, group in enumerate(order)}
     return [colours.get(int(group), TEXT) for group in groups]
 
 
@@ -125,12 +162,11 @@ def _title(tree: AggregationTree, n_states: int | None, n_drawn: int) -> str:
     return found
 
 
-def _leaf_name(tree: AggregationTree, sizes: NDArray[np.int64], leaf: int) -> str:
+def _leaf_name(tree: AggregationTree, sizes: NDArray[np.int64], short: list[str], leaf: int) -> str:
     """Name a state; count the members of a group."""
     if sizes[leaf] > 1:
         return f"({sizes[leaf]})"
-    name = str(tree.original.states[int(np.flatnonzero(tree.leaves == leaf)[0])])
-    return name if name.strip() and name.isprintable() else repr(name)
+    return short[int(np.flatnonzero(tree.leaves == leaf)[0])]
 
 
 def _draw_branches(axes: Axes, tree: AggregationTree, drawn: dict[str, Any], colours: list[str]) -> None:

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib import import_module
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from klump.errors import InvalidArgumentError, MissingPackageError
 from klump.files.atomic import replacing
+from klump.plots.arguments import check_axes, check_path, import_matplotlib
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -31,12 +29,25 @@ FAILED = "#8a8f98"
 TEXT = "#222222"
 # Grid lines and spines.
 GRID = "#dcdfe2"
-# Suffixes of the file formats that ``save`` writes.
-_FORMATS = (".png", ".svg", ".pdf")
 # Margin around a figure and its panels, in inches.
 _PAD = 0.08
 # Resolution of pictures, in pixels per inch.
 _DPI = 160.0
+# Settings of matplotlib in figures that klump makes: its colours are chosen for white, whatever style is active.
+_STYLE = {
+    **dict.fromkeys(("text.color", "axes.labelcolor", "axes.titlecolor", "xtick.color", "ytick.color"), TEXT),
+    **dict.fromkeys(("xtick.labelcolor", "ytick.labelcolor", "legend.labelcolor"), TEXT),
+    **dict.fromkeys(("figure.facecolor", "axes.facecolor", "savefig.facecolor"), "white"),
+    **dict.fromkeys(("axes.edgecolor", "grid.color", "hatch.color"), GRID),
+    "axes.grid": False,
+}
+
+
+@contextmanager
+def own_style() -> Iterator[None]:
+    """Colours of klump for what is made within, independent of the styles and settings of the caller."""
+    with import_matplotlib().rc_context(_STYLE):
+        yield
 
 
 def new_figure(width: float, height: float) -> Figure:
@@ -45,7 +56,7 @@ def new_figure(width: float, height: float) -> Figure:
 
 
 def _with_layout(figure: Figure) -> Figure:
-    engine = _import("matplotlib.layout_engine").ConstrainedLayoutEngine(w_pad=_PAD, h_pad=_PAD)
+    engine = import_matplotlib("matplotlib.layout_engine").ConstrainedLayoutEngine(w_pad=_PAD, h_pad=_PAD)
     figure.set_layout_engine(engine)
     return figure
 
@@ -59,18 +70,31 @@ def panel(
     The new figure is one of pyplot, which notebooks and ``plt.show()`` display; with a path it is none of pyplot, as
     the file displays it. With a path the figure is saved after the panel is drawn.
     """
-    if path is not None:
-        _check_format(path)
-    axes = ax
-    if axes is None and path is not None:
-        axes = new_figure(width, height).subplots()
-    elif axes is None:
-        axes = _with_layout(_import("matplotlib.pyplot").figure(figsize=(width, height))).subplots()
-    yield axes
-    if path is not None:
-        save(root_figure(axes), path)
-    elif ax is None:
-        _settle(root_figure(axes))
+    check_path(path)
+    if ax is not None:
+        check_axes(ax)
+        yield ax
+        if path is not None:
+            # The background of the caller's figure.
+            save(root_figure(ax), path, facecolor="auto")
+        return
+    with own_style():
+        if path is not None:
+            figure = new_figure(width, height)
+        else:
+            figure = _with_layout(import_matplotlib("matplotlib.pyplot").figure(figsize=(width, height)))
+        try:
+            axes = figure.subplots()
+            yield axes
+            if path is not None:
+                save(figure, path)
+            else:
+                settle(figure)
+        except BaseException:
+            if path is None:
+                # Else pyplot would display what there is of the picture.
+                import_matplotlib("matplotlib.pyplot").close(figure)
+            raise
 
 
 def axes_size(axes: Axes) -> NDArray[np.float64]:
@@ -85,41 +109,33 @@ def root_figure(axes: Axes) -> Figure:
 
 def import_figure() -> type[Figure]:
     """Import matplotlib's ``Figure``; raise MissingPackageError if matplotlib is not installed."""
-    figure: type[Figure] = _import("matplotlib.figure").Figure
+    figure: type[Figure] = import_matplotlib("matplotlib.figure").Figure
     return figure
-
-
-def _import(module: str) -> Any:
-    try:
-        return import_module(module)
-    except ImportError as error:
-        raise MissingPackageError("pictures need matplotlib", remedy="pip install 'klump[plots]'") from error
 
 
 def finish(figure: Figure, path: str | PathLike[str] | None) -> Figure:
-    """Save a figure if a path is given, and return it: the end of every ``plot`` method."""
+    """Save a figure if a path is given, else compute its layout, in the style that is active now; return it."""
     if path is not None:
         save(figure, path)
+    else:
+        settle(figure)
     return figure
 
 
-def save(figure: Figure, path: str | PathLike[str], dpi: float = _DPI) -> None:
+def save(
+    figure: Figure, path: str | PathLike[str], dpi: float = _DPI, facecolor: str | None = "white"
+) -> None:
     """Write a figure to a file; the suffix of the path selects the format."""
-    _check_format(path)
-    _settle(figure)
+    check_path(path)
+    settle(figure)
     with replacing(path) as part:
-        figure.savefig(part, dpi=dpi, facecolor="white")
+        figure.savefig(part, dpi=dpi, facecolor=facecolor)
 
 
-def _settle(figure: Figure) -> None:
+def settle(figure: Figure) -> None:
     """Compute the layout; names beside square axes move with it, so that it is final after a few computations."""
     for _ in range(2):
         figure.draw_without_rendering()
-
-
-def _check_format(path: str | PathLike[str]) -> None:
-    if Path(path).suffix.lower() not in _FORMATS:
-        raise InvalidArgumentError("must end in .png, .svg or .pdf", argument="path", value=str(path))
 
 
 def cost_symbol(beta: float | None, gamma: float) -> str:

@@ -11,9 +11,10 @@ import numpy as np
 from klump.aggregation import Aggregation, AggregationGrid, AggregationPath
 from klump.arguments import check_beta
 from klump.errors import InvalidArgumentError
+from klump.plots.arguments import check_result
 from klump.plots.figure import axes_size, panel
-from klump.plots.labels import spread
-from klump.plots.text import MAX_NAMED, cut_text, plain
+from klump.plots.labels import leader, spread
+from klump.plots.text import MAX_NAMED, count_unnamed, cut_all, plain
 from klump.views import colour_of
 from klump.views import flow as flow_view
 from klump.views.flow import Bar, Flow
@@ -23,10 +24,14 @@ if TYPE_CHECKING:
 
     from matplotlib.axes import Axes
 
+    from klump.chain import MarkovChain
+
 # Font size of names, in points.
 _SIZE = 8.5
 # Two betas closer than this are equal: decimal fractions differ by rounding.
 _BETA_TOLERANCE = 1e-9
+# Distance of names from the bars, in points.
+_LEADER_LENGTH = 16.0
 # Height of a line of text, as a multiple of the font size.
 _LINE_HEIGHT = 1.2
 
@@ -40,8 +45,9 @@ def flow(
 ) -> Axes:
     """Draw which mass neighbouring answers share: a bar per group and answer, a ribbon per pair of groups.
 
-    Heights are stationary masses. The groups of a beta path keep their numbers, and with them their colours; those of
-    other answers are matched with those of the answer before by the mass that they share.
+    Heights are stationary masses; a state of a soft map shares its mass between its groups. The groups of a beta path
+    keep their numbers, and with them their colours; those of other answers are matched with those of the answer before
+    by the mass that they share.
 
     Parameters
     ----------
@@ -70,7 +76,9 @@ def flow(
     with panel(ax, path, float(np.clip(2.6 + 0.75 * len(steps), 5.0, 14.0)), 4.4) as axes:
         _draw(axes, view)
         low, high = min(bar.bottom for bar in view.bars), max(bar.top for bar in view.bars)
-        axes.set(xlim=(-2 * view.half_width, len(steps) - 1 + 2 * view.half_width))
+        # A single answer is no wider than the bars of several.
+        margin = 2 * view.half_width if len(steps) > 1 else 0.5
+        axes.set(xlim=(-margin, len(steps) - 1 + margin))
         axes.set_ylim(low - 0.01, high + 0.01)
         axes.set_yticks([])
         axes.spines[:].set_visible(False)
@@ -82,6 +90,9 @@ def flow(
 
 def _choose(answers: Any, beta: float | None) -> list[Aggregation]:
     """Answers to draw, in order; those of a grid at one beta, by number of groups."""
+    remedy = "pass a beta path, a grid, or a list of answers"
+    if not isinstance(answers, Iterable):
+        check_result("answers", answers, (AggregationPath, AggregationGrid, list), remedy)
     steps: list[Aggregation] = list(answers)
     if isinstance(answers, AggregationPath):
         # Betas ascend to the right, as in other pictures.
@@ -90,16 +101,33 @@ def _choose(answers: Any, beta: float | None) -> list[Aggregation]:
         raise InvalidArgumentError("is empty", argument="answers", remedy="pass at least one answer")
     if isinstance(answers, AggregationGrid):
         return _choose_from_grid(answers, beta)
+    for answer in steps:
+        check_result("answers", answer, Aggregation, remedy)
     if beta is not None:
         raise InvalidArgumentError("is for grids only", argument="beta", value=beta, remedy="leave it out")
-    first = steps[0].original.n_states
-    if any(answer.original.n_states != first for answer in steps):
+    first = steps[0].original
+    if any(answer.original.n_states != first.n_states for answer in steps):
         raise InvalidArgumentError(
             "are of chains with different numbers of states",
             argument="answers",
             remedy="pass answers of one chain",
         )
+    if not all(_is_same_chain(answer.original, first) for answer in steps):
+        raise InvalidArgumentError(
+            "are of different chains", argument="answers", remedy="pass answers of one chain"
+        )
     return steps
+
+
+def _is_same_chain(one: MarkovChain, other: MarkovChain) -> bool:
+    """Whether two chains have the same states and transition matrix."""
+    if one is other:
+        return True
+    if one.is_sparse != other.is_sparse or tuple(one.states) != tuple(other.states):
+        return False
+    first: Any = one.transition_matrix
+    second: Any = other.transition_matrix
+    return (first != second).nnz == 0 if one.is_sparse else bool(np.array_equal(first, second))
 
 
 def _choose_from_grid(grid: AggregationGrid, beta: float | None) -> list[Aggregation]:
@@ -147,6 +175,8 @@ def _name_answers(axes: Axes, steps: Sequence[Aggregation], *, numbered: bool) -
     else:
         axes.set_xticks(range(len(steps)), betas if by_beta else numbers)
         axes.set_xlabel(r"$\beta$" if by_beta else "groups")
+    unnamed = count_unnamed(max(steps[0].n_states, steps[-1].n_states))
+    axes.set_xlabel(axes.get_xlabel() + unnamed)
     axes.tick_params(axis="x", length=0)
 
 
@@ -165,23 +195,23 @@ def _name_bars(axes: Axes, bars: Sequence[Bar], answer: Aggregation, side: str, 
     half = _LINE_HEIGHT * size * unit / 2.0
     places = spread(centres, 2.0 * half, (low + half, high - half))
     away = -1.0 if side == "right" else 1.0
+    names = cut_all(answer.names, 18)
     for bar, centre, place in zip(ordered, centres, places, strict=True):
         moved = abs(place - centre) > 0.25 * size * unit
         colour = colour_of(bar.identity)
-        leader: Any = {"arrowstyle": "-", "color": colour, "linewidth": 0.6, "shrinkA": 0.5, "shrinkB": 0.0}
         edge = bar.answer + away * view.half_width
         # The offset is in points, so that the leader has room whatever the width of the axes.
         axes.annotate(
-            cut_text(answer.names[bar.group], 18),
+            names[bar.group],
             (edge, centre),
-            (away * 14.0, (place - centre) / unit),
+            (away * _LEADER_LENGTH, (place - centre) / unit),
             textcoords="offset points",
             ha=side,
             va="center",
             color=colour,
             fontsize=size,
             annotation_clip=False,
-            arrowprops=leader if moved else None,
+            arrowprops=leader(colour, side) if moved else None,
             gid="group name",
             **plain(),
         )

@@ -7,12 +7,15 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from klump.aggregation import Aggregation
 from klump.chain.wording import format_count
+from klump.plots.arguments import check_colours, check_result
 from klump.plots.figure import FAILED, TEXT, axes_size, panel
 from klump.plots.labels import halo
-from klump.plots.text import MAX_NAMED, cut_text, plain
-from klump.views import Graph, group_colours
+from klump.plots.text import MAX_NAMED, count_unnamed, cut_all, plain
+from klump.views import Edge, Graph, group_colours
 from klump.views import graph as graph_view
 
 if TYPE_CHECKING:
@@ -20,7 +23,7 @@ if TYPE_CHECKING:
 
     from matplotlib.axes import Axes
 
-    from klump.aggregation import Aggregation
+Floats = NDArray[np.float64]
 
 # Lengths are in radii of the circle on which the groups stand.
 # Distance of the ring of staying from its group, and its width.
@@ -30,6 +33,12 @@ _RING_WIDTH = 0.02
 _NAME_GAP = 0.075
 # Half of the width and height of the box of a label of an arrow.
 _LABEL_EXTENT = np.array([0.085, 0.045])
+# The same of its digits, which may not lie on another arrow.
+_INK_EXTENT = np.array([0.05, 0.02])
+# Other places of a label, as shares of the length of the shaft, if its middle is not free.
+_LABEL_SHARES = (0.35, 0.65, 0.2, 0.85)
+# Distance of a label from the edge of its arrow.
+_LABEL_GAP = 0.05
 # Arrows below this share of the most probable one have no label.
 _LEAST_LABELLED = 0.08
 # Up to this number of arrows, all have labels.
@@ -53,8 +62,9 @@ def graph(
 ) -> Axes:
     r"""Draw the aggregated chain as a graph with the names of its groups.
 
-    The area of a group is its mass, the width of an arrow its probability, and the arc around a group the probability
-    of staying: a whole circle is 1. The least probable transitions have no arrow, and are counted below.
+    The area of a group is its mass, and the arc around it the probability of staying: a whole circle is 1. The width of
+    an arrow is its probability relative to the most probable arrow of this picture, which is written below, so that
+    widths of different pictures do not compare. The least probable transitions have no arrow, and are counted below.
 
     Parameters
     ----------
@@ -75,8 +85,9 @@ def graph(
     >>> [text.get_text() for text in ax.texts]
     ['20 %', '10 %', '0 1\n67 %', '2\n33 %']
     """
+    check_result("answer", answer, Aggregation, "pass what klump.aggregate(...) returns")
+    colours = check_colours(group_colours([answer])[0] if colours is None else colours, answer.n_states)
     view = graph_view(answer)
-    colours = group_colours([answer])[0] if colours is None else colours
     with panel(ax, path, 6.0, 5.6) as axes:
         _draw_arrows(axes, view, colours)
         _draw_groups(axes, view, colours)
@@ -125,22 +136,49 @@ def _draw_groups(axes: Axes, view: Graph, colours: Sequence[str]) -> None:
 
 def _write_probabilities(axes: Axes, view: Graph) -> None:
     """Label the arrows, the most probable first; leave out labels that would cover others or a group."""
-    taken: list[np.ndarray[Any, Any]] = []
+    taken: list[Floats] = []
     many = len(view.edges) > _FEW_ARROWS
     least = many * _LEAST_LABELLED * max((edge.probability for edge in view.edges), default=0.0)
-    for edge in reversed(view.edges):
+    arrows = [_arrow_path(edge) for edge in view.edges]
+    for number, edge in reversed(list(enumerate(view.edges))):
         if edge.probability < least:
             break
-        box = edge.middle
-        covered = any((np.abs(box - other) < 2.0 * _LABEL_EXTENT).all() for other in taken)
-        near = np.linalg.norm(view.positions - box, axis=1) < view.radii + _LABEL_EXTENT[0]
-        if covered or near.any():
+        others = arrows[:number] + arrows[number + 1 :]
+        free = (place for place in _label_places(edge) if _is_free(place, view, taken, others))
+        box = next(free, None)
+        if box is None:
             continue
         taken.append(box)
         style: Any = {"ha": "center", "va": "center", "fontsize": 7.5, "color": TEXT, "zorder": 4}
         axes.text(
             box[0], box[1], _format_share(edge.probability), path_effects=halo(), gid="probability", **style
         )
+
+
+def _label_places(edge: Edge) -> list[Floats]:
+    """Places beside an arrow for its label, the best first."""
+    half = (len(edge.outline) - 3) // 2
+    left, right = edge.outline[:half], edge.outline[-half:][::-1]
+    places = [edge.middle]
+    for share in _LABEL_SHARES:
+        number = round(share * (half - 1))
+        aside = (left[number] - right[number]) / edge.width
+        places.append(left[number] + aside * _LABEL_GAP)
+    return places
+
+
+def _arrow_path(edge: Edge) -> Any:
+    return import_module("matplotlib.path").Path(edge.outline, closed=False)
+
+
+def _is_free(place: Floats, view: Graph, taken: list[Floats], arrows: list[Any]) -> bool:
+    """Whether a label at a place covers no other label, no group and no other arrow."""
+    if any((np.abs(place - other) < 2.0 * _LABEL_EXTENT).all() for other in taken):
+        return False
+    if (np.linalg.norm(view.positions - place, axis=1) < view.radii + _LABEL_EXTENT[0]).any():
+        return False
+    box = import_module("matplotlib.transforms").Bbox([place - _INK_EXTENT, place + _INK_EXTENT])
+    return not any(arrow.intersects_bbox(box, filled=True) for arrow in arrows)
 
 
 def _format_share(share: float) -> str:
@@ -162,14 +200,16 @@ def _write_names(axes: Axes, view: Graph, answer: Aggregation, colours: Sequence
     k, longest = answer.n_states, 0
     masses = np.asarray(answer.state_weights @ answer.map.weights)
     named = np.argsort(-masses, kind="stable")[:MAX_NAMED]
+    radial = k > _MAX_HORIZONTAL
+    names = cut_all(answer.names, 14 if radial else 18)
     for group in np.sort(named).tolist():
         out = view.outwards[group]
         at = view.positions[group] + out * (view.radii[group] + _NAME_GAP)
-        if k > _MAX_HORIZONTAL:
-            name, style = cut_text(answer.names[group], 14), _radial(out)
+        if radial:
+            name, style = names[group], _radial(out)
             style["fontsize"] = _radial_size(k)
         else:
-            name = f"{cut_text(answer.names[group], 18)}\n{_format_share(float(masses[group]))}"
+            name = f"{names[group]}\n{_format_share(float(masses[group]))}"
             style = {"fontsize": _SIZE, **_horizontal(out)}
         longest = max(longest, len(name))
         axes.text(at[0], at[1], name, color=colours[group], zorder=4, gid="name", **style, **plain())
@@ -195,8 +235,11 @@ def _radial(out: Any) -> dict[str, Any]:
 
 
 def _explain(axes: Axes, view: Graph) -> None:
-    words = "area: mass; arrow: probability; arc: probability of staying"
-    if view.n_left_out:
-        words += f"\n{format_count(view.n_left_out, 'less probable transition')} not drawn"
+    words = "area: mass; arc: probability of staying"
+    if view.edges:
+        widest = _format_share(view.edges[-1].probability)
+        words += f"; width of an arrow: probability, relative to the widest, {widest}"
+    notes = [f"{format_count(view.n_left_out, 'less probable transition')} not drawn"] * bool(view.n_left_out)
+    words += "\n" * bool(notes) + "".join(notes) + count_unnamed(len(view.radii), "; " if notes else "\n")
     # Below the names, in the layout of the figure.
     axes.set_title(words, y=-0.02, va="top", fontsize=7.5, color=FAILED)

@@ -2,31 +2,36 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from klump.aggregation import AggregationGrid
 from klump.chain.wording import format_count
-from klump.plots.figure import TEXT, cost_symbol, new_figure, tidy
-from klump.search.method import EQUAL
-from klump.views.colours import PALETTE
+from klump.plots.arguments import check_path, check_result
+from klump.plots.figure import TEXT, cost_symbol, finish, new_figure, own_style
+from klump.plots.lines import draw_lines
 
 if TYPE_CHECKING:
+    from os import PathLike
+
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
-    from klump.aggregation import AggregationGrid
 
-# Line style: widths and marker sizes in points.
-_LINE: Any = {"linewidth": 1.4, "marker": "o", "markersize": 4.5, "clip_on": False, "zorder": 3}
-
-
-def grid(found: AggregationGrid) -> Figure:
+@own_style()
+def grid(found: AggregationGrid, path: str | PathLike[str] | None = None) -> Figure:
     """Draw the cost and the kept share against the number of groups, one line per beta.
 
     Cells that were not run leave a gap in the line.
+
+    Parameters
+    ----------
+    found
+        The grid.
+    path
+        File to save the figure to; its suffix (.png, .svg, .pdf) sets the format.
 
     Examples
     --------
@@ -36,6 +41,8 @@ def grid(found: AggregationGrid) -> Figure:
     >>> [axes.get_xlabel() for axes in figure.axes]
     ['groups', 'groups']
     """
+    check_result("found", found, AggregationGrid, "pass what klump.grid(...) returns")
+    check_path(path)
     figure = new_figure(10.0, 4.0)
     left, right = figure.subplots(1, 2)
     order = np.argsort(found.n_states)
@@ -55,20 +62,12 @@ def grid(found: AggregationGrid) -> Figure:
         figure.legend(handles=handles, loc="outside lower center", ncols=min(6, len(handles)), frameon=False)
     else:
         left.set_ylabel(f"cost {cost_symbol(found.betas[0], found.gamma)} (bits)")
-    return figure
+    return finish(figure, path)
 
 
 def _draw_lines(
     axes: Axes, found: AggregationGrid, order: NDArray[np.intp], values: NDArray[np.float64]
 ) -> None:
     groups = np.array(found.n_states)[order]
-    for number, beta in enumerate(found.betas):
-        colour = PALETTE[number % len(PALETTE)]
-        axes.plot(groups, values[order, number], color=colour, label=rf"$\beta$ = {beta:g}", **_LINE)
-    top = np.nanmax(values)
-    axes.set_ylim(0.0, 1.08 * top if top > EQUAL else 1.0)
-    axes.xaxis.set_major_locator(import_module("matplotlib.ticker").MaxNLocator(integer=True))
-    # A margin on both sides, also for a single number of groups.
-    axes.set_xlim(groups[0] - 0.5, groups[-1] + 0.5)
-    axes.set_xlabel("groups")
-    tidy(axes, grid="both")
+    names = [rf"$\beta$ = {beta:g}" for beta in found.betas]
+    draw_lines(axes, [(name, groups, values[order, number]) for number, name in enumerate(names)])

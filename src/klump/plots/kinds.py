@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from inspect import signature
 from typing import TYPE_CHECKING, Any
 
 from klump.errors import InvalidArgumentError
+from klump.plots.arguments import check_axes, check_path
+from klump.plots.chapman_kolmogorov import answer_chapman_kolmogorov
 from klump.plots.costs import costs
-from klump.plots.dynamics import answer_chapman_kolmogorov, timescales
 from klump.plots.flow import flow
 from klump.plots.graph import graph
 from klump.plots.matrix import matrix
@@ -15,6 +17,7 @@ from klump.plots.memberships import memberships
 from klump.plots.plane import plane
 from klump.plots.selection import gains, selection
 from klump.plots.stability import agreement, stability
+from klump.plots.timescales import timescales
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -43,4 +46,17 @@ def draw(kinds: Kinds, kind: Any, result: Any, path: Any, ax: Axes | None, **opt
             value=kind,
             remedy=f"choose one of {choices}",
         )
+    known = [name for name, one in signature(kinds[kind]).parameters.items() if one.kind is one.KEYWORD_ONLY]
+    known.remove("ax")
+    for name, value in options.items():
+        if name not in known:
+            raise InvalidArgumentError(
+                f"is no option of kind={kind!r}",
+                argument=name,
+                value=value,
+                remedy=f"its options are {', '.join(known)}" if known else "it has no options",
+            )
+    check_path(path)
+    if ax is not None:
+        check_axes(ax)
     return kinds[kind](result, path, ax=ax, **options)

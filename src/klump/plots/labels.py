@@ -59,6 +59,19 @@ def write(
     axes.annotate(words, point, offset, color=colour, fontsize=size, path_effects=halo(), **style)
 
 
+def leader(colour: str, side: str) -> dict[str, Any]:
+    """Arrow properties of a line from the edge of a text that is aligned to a side: it crosses no other text."""
+    edge = (1.0 if side == "right" else 0.0, 0.5)
+    return {
+        "arrowstyle": "-",
+        "color": colour,
+        "linewidth": 0.6,
+        "shrinkA": 0.5,
+        "shrinkB": 0.0,
+        "relpos": edge,
+    }
+
+
 def halo() -> list[Any]:
     """Path effects: a white outline that keeps text legible on lines."""
     return [import_module("matplotlib.patheffects").withStroke(linewidth=2.5, foreground="white")]

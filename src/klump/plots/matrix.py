@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from klump.aggregation import Aggregation
 from klump.arguments import check_count
+from klump.plots.arguments import check_colours, check_result
 from klump.plots.figure import FAILED, TEXT, axes_size, panel, root_figure
-from klump.plots.labels import spread
-from klump.plots.text import MAX_NAMED, cut_name, cut_text, plain
+from klump.plots.labels import leader, spread
+from klump.plots.text import MAX_NAMED, count_unnamed, cut_all, cut_name, plain
 from klump.views import OrderedMatrix, group_colours, ordered_matrix
 from klump.views.matrix import DEFAULT_BINS
 
@@ -19,8 +21,6 @@ if TYPE_CHECKING:
     from os import PathLike
 
     from matplotlib.axes import Axes
-
-    from klump.aggregation import Aggregation
 
 # Colours from probability zero to the largest.
 _SHADES = ("#ffffff", "#cfe0ec", "#7fb0cf", "#2b7eae", "#0b4a70", "#06263a")
@@ -47,7 +47,7 @@ def matrix(
     colours: Sequence[str] | None = None,
     colorbar: bool = True,
 ) -> Axes:
-    """Draw the transition matrix with states ordered by group, and lines between the groups.
+    """Draw the transition matrix with states ordered by group, from row to column, and lines between the groups.
 
     Of more states than ``n_bins`` the mean probability of bins is drawn, so that a large sparse matrix stays sparse.
 
@@ -74,8 +74,9 @@ def matrix(
     >>> [label.get_text() for label in ax.get_xticklabels()]
     ['0', '2', '1']
     """
+    check_result("answer", answer, Aggregation, "pass what klump.aggregate(...) returns")
+    colours = check_colours(group_colours([answer])[0] if colours is None else colours, answer.n_states)
     view = ordered_matrix(answer, check_count("n_bins", n_bins))
-    colours = group_colours([answer])[0] if colours is None else colours
     with panel(ax, path, 7.4, 6.6) as axes:
         mesh = _draw_cells(axes, view)
         _draw_borders(axes, view, colours)
@@ -129,14 +130,15 @@ def _draw_borders(axes: Axes, view: OrderedMatrix, colours: Sequence[str]) -> No
 
 def _write_names(axes: Axes, view: OrderedMatrix, answer: Aggregation, colours: Sequence[str]) -> None:
     """Write the names of groups and states; sizes follow from the size of the matrix, which shrinks beside names."""
+    others = set(axes.texts)
     for last in (False, True):
         side = float(axes_size(axes).min())
         _name_states(axes, view, answer, colours, side)
         _name_groups(axes, view, answer.names, colours, side)
         if not last:
             root_figure(axes).draw_without_rendering()
-            for name in list(axes.texts):
-                name.remove()
+            for text in [text for text in axes.texts if text not in others]:
+                text.remove()
 
 
 def _name_groups(
@@ -150,12 +152,12 @@ def _name_groups(
     size = min(_GROUP_SIZE, 0.85 * side / len(named) / _LINE_HEIGHT)
     half = _LINE_HEIGHT * size / side / 2.0
     places = spread(centres, 2.0 * half, (half, 1.0 - half))
+    cut = cut_all(names, 17)
     for group, centre, place in zip(named.tolist(), centres, places, strict=True):
-        name, colour = names[group], colours[group]
+        colour = colours[group]
         moved = abs(place - centre) > 0.25 * size / side
-        leader: Any = {"arrowstyle": "-", "color": colour, "linewidth": 0.6, "shrinkA": 0.5, "shrinkB": 0.0}
         axes.annotate(
-            cut_text(name, 17),
+            cut[group],
             (-_STRIP[1] * n, centre * n),
             (-(_STRIP[1] + 0.055) * n, place * n),
             ha="right",
@@ -163,7 +165,7 @@ def _name_groups(
             color=colour,
             fontsize=size,
             annotation_clip=False,
-            arrowprops=leader if moved else None,
+            arrowprops=leader(colour, "right") if moved else None,
             gid="group name",
             **plain(),
         )
@@ -173,15 +175,17 @@ def _name_states(
     axes: Axes, view: OrderedMatrix, answer: Aggregation, colours: Sequence[str], side: float
 ) -> None:
     """Write the names of the states below their columns, if there is room."""
-    axes.set_xlabel("")
     n = len(view.order)
+    unnamed = count_unnamed(answer.n_states, "\n")
     size = min(_MAX_STATE_SIZE, side / n / (0.9 * _LINE_HEIGHT))
     if size < _MIN_STATE_SIZE:
         kind = f"{n:,} states, ordered by group" + f", in {len(view.bins) - 1} bins" * view.is_binned
         axes.set_xticks([])
-        axes.set_xlabel(kind, fontsize=8.5, color=TEXT)
+        axes.set_xlabel(f"{kind}; from row to column{unnamed}", fontsize=8.5, color=TEXT)
         return
-    names = [cut_name(answer.original.states[state], _STATE_WIDTH) for state in view.order.tolist()]
+    axes.set_xlabel(f"from row to column{unnamed}", fontsize=8.5, color=TEXT)
+    states = [answer.original.states[state] for state in view.order.tolist()]
+    names = cut_all(states, _STATE_WIDTH, cut_name)
     upright = max(map(len, names)) * 0.6 * size < side / n
     axes.set_xticks(np.arange(n) + 0.5, names, rotation=0 if upright else 90, fontsize=size, **plain())
     axes.tick_params(axis="x", length=0, pad=2)

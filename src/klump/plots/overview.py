@@ -5,17 +5,21 @@ from __future__ import annotations
 import textwrap
 from typing import TYPE_CHECKING, Any
 
-from klump.aggregation import Aggregation, AggregationPath
+from klump.aggregation import Aggregation, AggregationGrid, AggregationPath
 from klump.chain.wording import format_count, format_percent
+from klump.errors import InvalidArgumentError
+from klump.plots.arguments import check_path, check_result
+from klump.plots.chapman_kolmogorov import chapman_kolmogorov
 from klump.plots.costs import costs
-from klump.plots.dynamics import chapman_kolmogorov, draw_timescales
-from klump.plots.figure import TEXT, finish, new_figure
+from klump.plots.figure import TEXT, finish, new_figure, own_style
 from klump.plots.flow import flow
 from klump.plots.graph import graph
+from klump.plots.grid import grid
 from klump.plots.matrix import matrix
 from klump.plots.memberships import memberships
 from klump.plots.plane import plane
 from klump.plots.selection import gains, selection
+from klump.plots.timescales import draw_timescales
 from klump.selection import Selection
 from klump.views import group_colours
 
@@ -28,18 +32,22 @@ if TYPE_CHECKING:
 
     from klump.dynamics import ChapmanKolmogorov
 
+# Results with an overview.
+_RESULTS = (Aggregation, AggregationPath, AggregationGrid, Selection)
 # Largest number of groups whose graph is legible.
 _MAX_GRAPH = 60
 
 
+@own_style()
 def overview(
-    found: Aggregation | AggregationPath | Selection, path: str | PathLike[str] | None = None
+    found: Aggregation | AggregationPath | AggregationGrid | Selection,
+    path: str | PathLike[str] | None = None,
 ) -> Figure:
     r"""Draw what there is to see of a result in one figure.
 
     Of an answer: the ordered transition matrix beside the graph of the groups, and the memberships of a soft map. Of a
-    beta path: costs, the plane of lumpability and predictability, and the membership flow. Of a selection: costs and
-    gains.
+    beta path: costs, the plane of lumpability and predictability, and the membership flow. Of a grid: costs and kept
+    share. Of a selection: costs and gains.
 
     Parameters
     ----------
@@ -55,6 +63,10 @@ def overview(
     >>> klump.plots.overview(answer).get_suptitle()
     '3 states in 2 groups, $\\beta$ = 0.5: 98.6 % of $I(X_1;X_2)$ is kept'
     """
+    check_result("found", found, _RESULTS, "pass an answer, a beta path, a grid or a selection")
+    check_path(path)
+    if isinstance(found, AggregationGrid):
+        return grid(found, path)
     if isinstance(found, AggregationPath):
         figure = _path_overview(found)
     elif isinstance(found, Selection):
@@ -66,10 +78,15 @@ def overview(
 
 def save_picture(found: Any, path: str | PathLike[str]) -> None:
     """Save the overview of a result, or its only picture."""
-    if isinstance(found, Aggregation | AggregationPath | Selection):
+    check_path(path)
+    if isinstance(found, _RESULTS):
         overview(found, path)
-    else:
+    elif hasattr(found, "plot"):
         found.plot(path)
+    else:
+        raise InvalidArgumentError(
+            "has no picture", argument="found", value=found, remedy="pass a result of klump, like an answer"
+        )
 
 
 def _count_states(answer: Aggregation) -> str:
@@ -132,6 +149,7 @@ def _selection_overview(choice: Selection) -> Figure:
     return figure
 
 
+@own_style()
 def dynamics(
     times: dict[str, NDArray[np.float64]],
     test: ChapmanKolmogorov | None = None,

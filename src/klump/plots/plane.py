@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from klump.aggregation import AggregationPath
+from klump.plots.arguments import check_result
 from klump.plots.figure import FAILED, KLUMP, TEXT, panel, root_figure, tidy
 from klump.plots.labels import write_beside_dots
 from klump.search.method import EQUAL
@@ -15,8 +17,6 @@ if TYPE_CHECKING:
     from os import PathLike
 
     from matplotlib.axes import Axes
-
-    from klump.aggregation import AggregationPath
 
 Floats = NDArray[np.float64]
 
@@ -56,6 +56,7 @@ def plane(
     >>> ax.get_xlabel()
     'lumpability $C_L$ (bits)'
     """
+    check_result("answers", answers, AggregationPath, "pass what klump.beta_path(...) returns")
     points, words = _runs(answers)
     with panel(ax, path, 6.0, 4.6) as axes:
         axes.plot(*points.T, color=KLUMP, linewidth=1.2, alpha=0.45, zorder=2, gid="path")

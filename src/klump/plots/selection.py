@@ -2,28 +2,21 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from klump.chain.wording import format_count, format_number
-from klump.plots.figure import FAILED, TEXT, cost_symbol, panel, tidy
+from klump.plots.arguments import check_result
+from klump.plots.figure import FAILED, TEXT, cost_symbol, panel
+from klump.plots.lines import draw_lines
 from klump.plots.text import add_legend
-from klump.search.method import EQUAL
-from klump.views import colour_of
+from klump.selection import Selection
 
 if TYPE_CHECKING:
     from os import PathLike
 
     from matplotlib.axes import Axes
 
-    from klump.selection import Selection, SelectionRow
-
-# Line style: widths and marker sizes in points.
-_LINE: Any = {"linewidth": 1.4, "markersize": 4.5, "clip_on": False, "zorder": 3}
-# Markers of the betas.
-_MARKERS = "os^Dv<>P"
+    from klump.selection import SelectionRow
 
 
 def selection(choice: Selection, path: str | PathLike[str] | None = None, *, ax: Axes | None = None) -> Axes:
@@ -50,6 +43,7 @@ def selection(choice: Selection, path: str | PathLike[str] | None = None, *, ax:
     recommended: 3 groups at $\beta$ = 0.5
     the step to them gains 0.1572 bits per group, 22.1 times any later one
     """
+    check_result("choice", choice, Selection, "pass what klump.select(...) returns")
     with panel(ax, path, 6.4, 4.2) as axes:
         _draw_lines(axes, choice, "cost")
         axes.set_ylabel(f"cost {cost_symbol(None, choice.gamma)} (bits)")
@@ -80,6 +74,7 @@ def gains(choice: Selection, path: str | PathLike[str] | None = None, *, ax: Axe
     >>> len(klump.plots.gains(choice).lines[0].get_ydata())
     4
     """
+    check_result("choice", choice, Selection, "pass what klump.select(...) returns")
     with panel(ax, path, 6.4, 4.2) as axes:
         _draw_lines(axes, choice, "gain")
         axes.set_ylabel("gain (bits per added group)")
@@ -106,24 +101,14 @@ _RING: Any = {
 def _draw_lines(axes: Axes, choice: Selection, attribute: str) -> None:
     """Draw a line per beta, the axes and the title."""
     rows = list(choice.table)
-    betas = list(dict.fromkeys(row.beta for row in rows))
-    lines = []
-    for number, beta in enumerate(betas):
+    curves: list[tuple[str, Any, Any]] = []
+    for beta in dict.fromkeys(row.beta for row in rows):
         points = sorted((row.n_states, getattr(row, attribute)) for row in rows if row.beta == beta)
         groups, values = zip(*points, strict=True)
-        style: Any = {"color": colour_of(number), "marker": _MARKERS[number % len(_MARKERS)], **_LINE}
-        lines += axes.plot(groups, values, **style)
-    drawn = np.concatenate([line.get_ydata() for line in lines])
-    low, top = min(0.0, float(np.min(drawn))), float(np.max(drawn))
-    axes.set_ylim(1.08 * low, 1.08 * top if top > EQUAL else 1.0)
-    numbers = [row.n_states for row in rows]
-    axes.set_xlim(min(numbers) - 0.5, max(numbers) + 0.5)
-    axes.xaxis.set_major_locator(import_module("matplotlib.ticker").MaxNLocator(integer=True))
-    axes.set_xlabel("groups")
-    tidy(axes, grid="both")
-    if len(betas) > 1:
-        names = [rf"$\beta$ = {beta:g}" for beta in betas]
-        add_legend(axes, lines, names, as_is=False, loc="best", fontsize=8.5)
+        curves.append((rf"$\beta$ = {beta:g}", groups, values))
+    lines = draw_lines(axes, curves)
+    if len(curves) > 1:
+        add_legend(axes, lines, [name for name, *_ in curves], as_is=False, loc="best", fontsize=8.5)
     axes.set_title(_title(choice), color=TEXT, fontsize=10)
 
 

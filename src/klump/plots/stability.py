@@ -8,15 +8,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from klump.chain.wording import format_count
+from klump.plots.arguments import check_result
 from klump.plots.figure import FAILED, KLUMP, TEXT, panel, tidy
 from klump.plots.memberships import draw_shares
+from klump.resampling import Bootstrap
 
 if TYPE_CHECKING:
     from os import PathLike
 
     from matplotlib.axes import Axes
 
-    from klump.resampling import Bootstrap
+
+_REMEDY = "pass what klump.bootstrap(...) returns"
 
 
 def stability(found: Bootstrap, path: str | PathLike[str] | None = None, *, ax: Axes | None = None) -> Axes:
@@ -41,6 +44,7 @@ def stability(found: Bootstrap, path: str | PathLike[str] | None = None, *, ax: 
     >>> klump.plots.stability(found).get_ylabel()
     'share of 50 samples'
     """
+    check_result("found", found, Bootstrap, _REMEDY)
     label = f"share of {format_count(found.n_samples, 'sample')}"
     return draw_shares(found.estimate, found.membership, label, path, ax=ax)
 
@@ -64,6 +68,7 @@ def agreement(found: Bootstrap, path: str | PathLike[str] | None = None, *, ax: 
     >>> klump.plots.agreement(found).get_title()
     'mean 1.00'
     """
+    check_result("found", found, Bootstrap, _REMEDY)
     values = found.agreement
     low = min(0.0, float(np.floor(20.0 * values.min()) / 20.0))
     edges = np.linspace(low, 1.0, round((1.0 - low) / 0.05) + 1)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from functools import cache
 from importlib import import_module
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
-from klump.chain.wording import fit
+from klump.chain.wording import CUT, cell_len, fit, format_count
 from klump.plots.figure import TEXT, axes_size
 
 if TYPE_CHECKING:
@@ -68,6 +69,69 @@ def cut_text(text: str, width: int = NAME_WIDTH) -> str:
     ('e a o', 'vowel...')
     """
     return fit(text, width)
+
+
+def cut_all(names: Iterable[Hashable], width: int, cut: Callable[[Any, int], str] = cut_text) -> list[str]:
+    """Cut names to a width; names that would be cut to the same text show where they begin to differ.
+
+    >>> cut_all(["page of the shop 1", "page of the shop 2", "cart"], 10)
+    ['p...shop 1', 'p...shop 2', 'cart']
+    """
+    given = list(names)
+    # Wide enough to cut nothing: escapes take up to ten columns per character.
+    whole = [cut(name, 10 * len(str(name)) + 2) for name in given]
+    found = [cut(name, width) for name in given]
+    alike: dict[str, set[str]] = {}
+    for text, short in zip(whole, found, strict=True):
+        alike.setdefault(short, set()).add(text)
+    return [
+        _cut_before(text, _count_shared(alike[short]), width) if len(alike[short]) > 1 else short
+        for text, short in zip(whole, found, strict=True)
+    ]
+
+
+def _count_shared(texts: set[str]) -> int:
+    """Number of characters with which all texts begin: those of the first and the last in sorting order."""
+    pairs = zip(min(texts), max(texts), strict=False)
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+
+
+def _cut_before(text: str, start: int, width: int) -> str:
+    """Cut a text so that its beginning and what follows a position are kept."""
+    if cell_len(text) <= width:
+        return text
+    head = fit(text, max(width // 3, len(CUT) + 1))
+    room = width - cell_len(head)
+    first = max(0, min(start - 1, len(text) - room))
+    while cell_len(text[first:]) > room and first < start - 1:
+        first += 1
+    return head + fit(text[first:], room)
+
+
+def count_repeats(colours: Sequence[Any]) -> list[int]:
+    """Count for each group the groups before it with the same colour, which need a second distinction.
+
+    >>> count_repeats(["red", "blue", "red", "red"])
+    [0, 0, 1, 2]
+    """
+    seen: dict[str, int] = {}
+    found = []
+    for colour in map(str, colours):
+        found.append(seen.get(colour, 0))
+        seen[colour] = found[-1] + 1
+    return found
+
+
+def count_unnamed(n_groups: int, separator: str = "; ") -> str:
+    """Say how many groups have no name in a picture, if there are any.
+
+    >>> count_unnamed(70), count_unnamed(3)
+    ('; the other 10 groups are not named', '')
+    """
+    rest = n_groups - MAX_NAMED
+    return f"{separator}the other {format_count(rest, 'group')} {'is' if rest == 1 else 'are'} not named" * (
+        rest > 0
+    )
 
 
 def name_ticks(

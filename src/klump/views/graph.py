@@ -35,8 +35,13 @@ _MIN_WIDTH = 0.004
 _GAP = 0.035
 # The same, as a share of the distance between the edges of the two groups.
 _GAP_SHARE = 0.2
-# Distance of an arrow from the straight line, as a share of its length: opposite arrows do not overlap.
-_BEND = 0.16
+# Distances of an arrow from the straight line to the left, as shares of its length, in order of preference: opposite
+# arrows do not overlap. The first that keeps clear of other groups is taken.
+_BENDS = (0.16, -0.05, 0.3, -0.3, 0.08, -0.4, 0.45, -0.55)
+# Distance between an arrow and the groups that it does not link.
+_CLEARANCE = 0.012
+# Largest distance of an arrow from the centre: outside are the names of the groups.
+_MAX_REACH = 1.06
 # Points along an arrow.
 _POINTS = 48
 # Arrows below this share of the most probable one are left out.
@@ -176,7 +181,7 @@ def _edge(pair: tuple[int, int], probability: float, widest: float, positions: F
     source, target = pair
     largest = min(_MAX_WIDTH, _WIDTH_SHARE_OF_DISTANCE * _distance(len(radii)))
     width = max(largest * probability / widest, _MIN_WIDTH)
-    curve = _curve(positions[source], positions[target])
+    curve = _clear_curve(pair, width, positions, radii)
     free = float(np.linalg.norm(positions[target] - positions[source]) - radii[source] - radii[target])
     gap = min(_GAP, _GAP_SHARE * free)
     away = np.linalg.norm(curve - positions[source], axis=1) >= radii[source] + gap
@@ -189,10 +194,27 @@ def _edge(pair: tuple[int, int], probability: float, widest: float, positions: F
     )
 
 
-def _curve(start: Floats, end: Floats) -> Floats:
+def _clear_curve(pair: tuple[int, int], width: float, positions: Floats, radii: Floats) -> Floats:
+    """Curve between two groups that keeps clear of other groups and of names, or else the one that is farthest."""
+    others = np.delete(np.arange(len(radii)), pair)
+    best, most = _curve(positions[pair[0]], positions[pair[1]], _BENDS[0]), -np.inf
+    for bend in _BENDS:
+        curve = _curve(positions[pair[0]], positions[pair[1]], bend)
+        # Every fourth point is enough to see a group.
+        distances = np.linalg.norm(curve[::4, None] - positions[others], axis=2) - radii[others]
+        room = float(distances.min(initial=np.inf)) - width / 2.0
+        room = min(room, _MAX_REACH - float(np.linalg.norm(curve, axis=1).max()) + _CLEARANCE)
+        if room >= _CLEARANCE:
+            return curve
+        if room > most:
+            best, most = curve, room
+    return best
+
+
+def _curve(start: Floats, end: Floats, bend: float) -> Floats:
     """Quadratic Bezier curve that bends to the left of its direction."""
     along = end - start
-    control = (start + end) / 2.0 + 2.0 * _BEND * np.array([-along[1], along[0]])
+    control = (start + end) / 2.0 + 2.0 * bend * np.array([-along[1], along[0]])
     t = np.linspace(0.0, 1.0, 4 * _POINTS)[:, None]
     return (1.0 - t) ** 2 * start + 2.0 * t * (1.0 - t) * control + t**2 * end
 
