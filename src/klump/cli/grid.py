@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -28,6 +28,8 @@ from klump.search.registry import names_of
 
 if TYPE_CHECKING:
     from klump.aggregation import AggregationGrid
+    from klump.arguments import Progress
+    from klump.chain import MarkovChain
 
 # Columns of the CSV file.
 _COLUMNS = (
@@ -55,20 +57,10 @@ _COLUMNS = (
 @printing_options
 def command(
     source: ChainInput,
-    n_states: list[int] | None,
-    betas: tuple[float, ...],
-    gamma: float,
-    method: str,
-    n_init: int,
-    seed: int,
-    jobs: int | None,
-    effort: str,
-    time_limit: float | None,
     output: str | None,
-    checkpoint: str | None,
-    resume: bool,
     as_json: bool,
     quiet: bool,
+    **search: Any,
 ) -> None:
     """Partition the states of the chain in FILE into every number of groups, to choose one.
 
@@ -76,35 +68,38 @@ def command(
     that run in parallel. (klump path has one number of groups, and one annealing run for all values of beta.)
     """
     check_picture(output)
-    from klump.cli import progress, records
+    from klump.cli import progress
 
     signals.keep_answers()
-    check_checkpoint(checkpoint, resume=resume)
+    check_checkpoint(search["checkpoint"], resume=search["resume"])
     chain = source.read()
     with progress.GuaranteeProgress(quiet=quiet) as bars, progress.announce_compilation(bars):
-        from klump import aggregation
-
-        grid = aggregation.grid(
-            chain,
-            n_states,
-            betas,
-            method,
-            n_init=n_init,
-            random_state=seed,
-            n_jobs=jobs,
-            gamma=gamma,
-            effort=effort,
-            time_limit=time_limit,
-            checkpoint=checkpoint,
-            resume=resume,
-            progress=bars.callback("grid"),
-        )
-    states = [records.name(state) for state in chain.states]
-    document = records.document(
-        "grid", source, chain, n_init=n_init, time_limit=time_limit, states=states, **grid.to_dict()
-    )
+        grid = search_grid(chain, bars.callback("grid"), **search)
+    document = grid_document("grid", source, grid, search)
     lines = None if as_json else grid_lines(source, grid)
     deliver(grid, document, lines, _cell_rows(document["cells"]), output, quiet=quiet)
+
+
+def search_grid(
+    chain: MarkovChain, progress: Progress, *, seed: int, jobs: int | None, **options: Any
+) -> AggregationGrid:
+    """Search all cells; options have the names of the command's, which are those of :func:`klump.grid`."""
+    from klump import aggregation
+
+    return aggregation.grid(chain, random_state=seed, n_jobs=jobs, progress=progress, **options)
+
+
+def grid_document(
+    schema: str, source: ChainInput, grid: AggregationGrid, search: Mapping[str, Any], **content: Any
+) -> dict[str, Any]:
+    """JSON document of a grid, given the options of the command."""
+    from klump.cli import records
+
+    states = [records.name(state) for state in grid.original.states]
+    settings = {name: search[name] for name in ("n_init", "time_limit")}
+    return records.document(
+        schema, source, grid.original, **content, **settings, states=states, **grid.to_dict()
+    )
 
 
 def _cell_rows(cells: list[dict[str, Any]]) -> Iterator[Sequence[Any]]:

@@ -10,7 +10,7 @@ import click
 from klump import signals
 from klump.cli.checkpoints import check_checkpoint, checkpoint_options
 from klump.cli.commands import ChainCommand
-from klump.cli.grid import grid_lines
+from klump.cli.grid import grid_document, grid_lines, search_grid
 from klump.cli.inputs import ChainInput
 from klump.cli.numbers import numbers_option
 from klump.cli.options import (
@@ -28,7 +28,7 @@ from klump.cli.results import REPORT, check_picture, deliver
 from klump.search.registry import names_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from klump.chain import MarkovChain
     from klump.cli.progress import Bars
@@ -81,22 +81,12 @@ _MAX_COMPARED = 300
 @printing_options
 def command(
     source: ChainInput,
-    n_states: list[int] | None,
-    betas: tuple[float, ...],
-    gamma: float,
-    method: str,
-    n_init: int,
-    seed: int,
-    jobs: int | None,
-    effort: str,
-    time_limit: float | None,
     compare: bool | None,
     title: str | None,
     output: str,
-    checkpoint: str | None,
-    resume: bool,
     as_json: bool,
     quiet: bool,
+    **search: Any,
 ) -> None:
     """Write an interactive page about the chain in FILE: every number of groups, every beta.
 
@@ -105,45 +95,19 @@ def command(
     it again, in one file that works without a network.
     """
     check_picture(output)
-    from klump.cli import progress, records
+    from klump.cli import progress
 
     signals.keep_answers()
-    check_checkpoint(checkpoint, resume=resume)
+    check_checkpoint(search["checkpoint"], resume=search["resume"])
     chain = source.read()
-    if n_states is None:
-        n_states = [number for number in _NUMBERS if number <= chain.n_states] or [1]
+    if search["n_states"] is None:
+        search["n_states"] = [number for number in _NUMBERS if number <= chain.n_states] or [1]
     with progress.GuaranteeProgress(quiet=quiet) as bars, progress.announce_compilation(bars):
-        from klump import aggregation
-
-        grid = aggregation.grid(
-            chain,
-            n_states,
-            betas,
-            method,
-            n_init=n_init,
-            random_state=seed,
-            n_jobs=jobs,
-            gamma=gamma,
-            effort=effort,
-            time_limit=time_limit,
-            checkpoint=checkpoint,
-            resume=resume,
-            progress=bars.callback("search"),
-        )
+        grid = search_grid(chain, bars.callback("search"), **search)
         compared: dict[int, Comparison] = {}
         if compare is not False and (compare or chain.n_states <= _MAX_COMPARED) and not grid.interrupted:
-            compared = _compare(chain, grid.n_states, gamma, n_init, seed, bars)
-        states = [records.name(state) for state in chain.states]
-        document = records.document(
-            "report",
-            source,
-            chain,
-            output=output,
-            n_init=n_init,
-            time_limit=time_limit,
-            states=states,
-            **grid.to_dict(),
-        )
+            compared = _compare(chain, grid.n_states, search, bars)
+        document = grid_document("report", source, grid, search, output=output)
         lines = None if as_json else grid_lines(source, grid)
         page: dict[str, Any] = {"comparisons": compared, "reported": partial(bars.update, "report")}
         if title is not None:
@@ -152,7 +116,7 @@ def command(
 
 
 def _compare(
-    chain: MarkovChain, numbers: Sequence[int], gamma: float, n_init: int, seed: int, bars: Bars
+    chain: MarkovChain, numbers: Sequence[int], search: Mapping[str, Any], bars: Bars
 ) -> dict[int, Comparison]:
     """Compare methods per number of groups; after a signal, those that were compared."""
     from klump.comparison import compare
@@ -162,8 +126,7 @@ def _compare(
         bars.update("comparison", len(found), len(numbers))
         if signals.is_recorded():
             break
-        found[number] = compare(
-            chain, number, _COMPARED_BETA, _METHODS, n_init=n_init, random_state=seed, gamma=gamma
-        )
+        options = {name: search[name] for name in ("n_init", "gamma", "seed")}
+        found[number] = compare(chain, number, _COMPARED_BETA, _METHODS, **options)
     bars.update("comparison", len(numbers), len(numbers))
     return found
