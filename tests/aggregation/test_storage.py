@@ -45,6 +45,7 @@ FACTS = {
     "microstates": 2,
     "made_with": (("klump", "0.1.0"), ("numpy", "2.0")),
     "group_names": None,
+    "group_identities": None,
 }
 
 
@@ -84,6 +85,12 @@ def assert_same_answer(one, other):
     assert one.costs == other.costs
     assert one.cost == other.cost
     assert str(one) == str(other)
+
+
+def test_identities_of_a_grid_are_kept(tmp_path):
+    answer = answer_for(group_identities=(4, 1))
+    again = there_and_back(answer, tmp_path)
+    assert again.group_identities == again.identities == (4, 1)
 
 
 def test_every_field_is_covered_here():

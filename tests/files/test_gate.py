@@ -106,7 +106,15 @@ def test_no_reader_takes_random_bytes_for_a_chain(tmp_path, suffix, rng):
         assert str(caught.value).isprintable()
 
 
-@pytest.mark.parametrize("suffix", [s for s in registry.MODULES if s != ".mapped"])
+# A .umb is opened as a tar archive at each of its many lengths.
+@pytest.mark.parametrize(
+    "suffix",
+    [
+        pytest.param(suffix, marks=[pytest.mark.long] if suffix == ".umb" else [])
+        for suffix in registry.MODULES
+        if suffix != ".mapped"
+    ],
+)
 def test_every_truncation_is_refused_or_a_chain(tmp_path, suffix):
     """Text that is cut at a line break may be a smaller file that is whole."""
     chain = klump.MarkovChain(np.array([[0.5, 0.5, 0], [0.25, 0.25, 0.5], [1 / 3, 1 / 3, 1 / 3]]))

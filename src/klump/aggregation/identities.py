@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+
+from klump.arguments import check_count
+from klump.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
     from klump.aggregation.aggregation import Aggregation
@@ -67,6 +70,18 @@ def shared_masses(first: Aggregation, second: Aggregation) -> NDArray[np.float64
     """Mass that a group of the first and a group of the second answer share, W1^T diag(mu) W2."""
     weighted = sparse.diags_array(first.state_weights) @ second.map.weights
     return np.asarray((first.map.weights.T @ weighted).toarray())
+
+
+def check_identities(given: Any, n_groups: int) -> tuple[int, ...] | None:
+    """Return identities that were stored: different whole numbers, one per group; None if there are none."""
+    if given is None:
+        return None
+    found = tuple(check_count("identities", identity, least=0) for identity in given)
+    if len(found) != n_groups or len(set(found)) < n_groups:
+        raise InvalidArgumentError(
+            f"must be {n_groups} different numbers", argument="identities", value=list(found)
+        )
+    return found
 
 
 def with_identities(answer: Aggregation, identities: tuple[int, ...]) -> Aggregation:

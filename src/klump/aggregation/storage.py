@@ -47,6 +47,7 @@ from klump.aggregation.archive import (
 )
 from klump.aggregation.constraints import NO_CONSTRAINTS, GroupConstraints, check_constraints
 from klump.aggregation.grids import AggregationGrid
+from klump.aggregation.identities import check_identities
 from klump.aggregation.mapping import Mapping, as_mapping, from_labels
 from klump.aggregation.names import check_names
 from klump.aggregation.path import AggregationPath
@@ -214,6 +215,7 @@ def _aggregation_metadata(answer: Aggregation) -> dict[str, Any]:
         "made_with": dict(answer.made_with),
         "n_groups": answer.n_states,
         "names": None if answer.group_names is None else list(answer.group_names),
+        "identities": None if answer.group_identities is None else list(answer.group_identities),
         "record": None if answer.record is None else [answer.record.kind, *answer.record.columns],
     }
 
@@ -347,6 +349,7 @@ def _read_aggregation(
         effort=_text_or_none(metadata.get("effort")),
         interrupted_after=check_time_limit(metadata.get("interrupted_after")),
         group_names=_read_names(metadata),
+        group_identities=check_identities(metadata.get("identities"), metadata["n_groups"]),
         lag=check_count("lag", metadata.get("lag", 1), most=2**60),
         microstates=_int_or_none(metadata.get("microstates")),
         constraints=_read_constraints(metadata.get("constraints"), chain),

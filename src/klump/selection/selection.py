@@ -34,11 +34,11 @@ class Selection:
     >>> import klump
     >>> from klump.sources.random_chains import block_chain
     >>> chain, planted = block_chain((8, 10, 12), alpha=0.9, eps=0.2)
-    >>> choice = klump.select(chain, n_states=range(2, 6), betas=[0.5])
+    >>> choice = klump.select(chain, n_states=[2, 3, 4], betas=[0.5])
     >>> choice.n_states, choice.beta
     (3, 0.5)
     >>> sorted(len(group) for group in choice.aggregation.groups), len(choice.table)
-    ([8, 10, 12], 4)
+    ([8, 10, 12], 3)
     """
 
     original: MarkovChain
