@@ -24,7 +24,7 @@ demo: $(STAMP)
 
 test: tests
 
-check: lint types tests nojit
+check: lint types tests
 
 # pyproject.toml names the dependencies: when it changes, or the environment's Python is gone, install again.
 $(STAMP): pyproject.toml
@@ -46,8 +46,8 @@ tests: $(STAMP)
 	@command -v chromium >/dev/null || command -v google-chrome >/dev/null || \
 		echo "No Chromium was found: the tests of reports in a browser were SKIPPED. tools/install_system_packages.sh installs it."
 
-# Tests that take a minute or more each.
-long: $(STAMP)
+# What takes longer than `make check` should: the kernels without the compiler, and tests of a minute or more each.
+long: $(STAMP) nojit
 	$(BIN)/pytest -n $(JOBS) --dist worksteal -m long
 
 quick: $(STAMP)
