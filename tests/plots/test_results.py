@@ -134,7 +134,7 @@ def test_flow_of_lists_and_its_refusals(chain, path, grid):
     with pytest.raises(InvalidArgumentError, match=r"beta=1 is for grids only"):
         plots.flow(path, beta=1)
     other = klump.Aggregation.from_labels(np.full((3, 3), 1 / 3), [0, 0, 1])
-    with pytest.raises(InvalidArgumentError, match="different numbers of states"):
+    with pytest.raises(InvalidArgumentError, match="are of different chains"):
         plots.flow([*answers, other])
     several = klump.grid(chain, [2, 3], betas=[0.5, 1], method="sequential", n_init=1)
     with pytest.raises(InvalidArgumentError, match=r"answers has 2 betas; pass one, like beta=0.5"):

@@ -216,7 +216,7 @@ def test_names_belong_to_their_cell(chain):
     [
         (lambda one, other: [], "is empty"),
         (lambda one, other: [one, one], "two answers with the same number of groups and beta"),
-        (lambda one, other: [one, other], "answers of different chains"),
+        (lambda one, other: [one, other], "are of different chains"),
         (
             lambda one, other: [one, klump.Aggregation.from_labels(one.original, one.labels, 1.0, gamma=0.5)],
             "gamma 0 and 0.5",
@@ -225,7 +225,8 @@ def test_names_belong_to_their_cell(chain):
 )
 def test_answers_that_make_no_report(chain, tmp_path, answers, message):
     one = klump.Aggregation.from_labels(chain, np.arange(14) % 2)
-    other = klump.Aggregation.from_labels(block_chain((3, 4), random_state=1)[0], [0, 0, 0, 1, 1, 1, 1], 1.0)
+    # Another chain with the same states.
+    other = klump.Aggregation.from_labels(block_chain((7, 7), random_state=1)[0], one.labels, 1.0)
     with pytest.raises(klump.errors.InvalidArgumentError, match=message):
         write_report(answers(one, other), tmp_path / "report.html")
 

@@ -15,6 +15,7 @@ from klump.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
     from klump.aggregation.aggregation import Aggregation
+    from klump.chain import MarkovChain
 
 # A number of groups and a beta.
 Cell = tuple[int, float]
@@ -70,6 +71,25 @@ def shared_masses(first: Aggregation, second: Aggregation) -> NDArray[np.float64
     """Mass that a group of the first and a group of the second answer share, W1^T diag(mu) W2."""
     weighted = sparse.diags_array(first.state_weights) @ second.map.weights
     return np.asarray((first.map.weights.T @ weighted).toarray())
+
+
+def check_one_chain(answers: Sequence[Aggregation]) -> None:
+    """Raise InvalidArgumentError unless all answers are of one chain: equal states and transition matrices."""
+    first = answers[0].original
+    if not all(_is_same_chain(first, answer.original) for answer in answers[1:]):
+        raise InvalidArgumentError(
+            "are of different chains", argument="answers", remedy="pass answers of one chain"
+        )
+
+
+def _is_same_chain(one: MarkovChain, other: MarkovChain) -> bool:
+    if one is other:
+        return True
+    if one.is_sparse != other.is_sparse or tuple(one.states) != tuple(other.states):
+        return False
+    first: Any = one.transition_matrix
+    second: Any = other.transition_matrix
+    return (first != second).nnz == 0 if one.is_sparse else bool(np.array_equal(first, second))
 
 
 def check_identities(given: Any, n_groups: int) -> tuple[int, ...] | None:

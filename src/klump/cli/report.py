@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -109,7 +108,7 @@ def command(
             compared = _compare(chain, grid.n_states, search, bars)
         document = grid_document("report", source, grid, search, output=output)
         lines = None if as_json else grid_lines(source, grid)
-        page: dict[str, Any] = {"comparisons": compared, "reported": partial(bars.update, "report")}
+        page: dict[str, Any] = {"comparisons": compared, "progress": bars.callback("report")}
         if title is not None:
             page["title"] = title
         deliver(grid, document, lines, (), output, quiet=quiet, page=page)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from klump.aggregation import Aggregation, AggregationGrid, AggregationPath
+from klump.aggregation.identities import check_one_chain
 from klump.arguments import check_beta
 from klump.errors import InvalidArgumentError
 from klump.plots.arguments import check_result
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 
     from matplotlib.axes import Axes
 
-    from klump.chain import MarkovChain
 
 # Font size of names, in points.
 _SIZE = 8.5
@@ -105,29 +105,8 @@ def _choose(answers: Any, beta: float | None) -> list[Aggregation]:
         check_result("answers", answer, Aggregation, remedy)
     if beta is not None:
         raise InvalidArgumentError("is for grids only", argument="beta", value=beta, remedy="leave it out")
-    first = steps[0].original
-    if any(answer.original.n_states != first.n_states for answer in steps):
-        raise InvalidArgumentError(
-            "are of chains with different numbers of states",
-            argument="answers",
-            remedy="pass answers of one chain",
-        )
-    if not all(_is_same_chain(answer.original, first) for answer in steps):
-        raise InvalidArgumentError(
-            "are of different chains", argument="answers", remedy="pass answers of one chain"
-        )
+    check_one_chain(steps)
     return steps
-
-
-def _is_same_chain(one: MarkovChain, other: MarkovChain) -> bool:
-    """Whether two chains have the same states and transition matrix."""
-    if one is other:
-        return True
-    if one.is_sparse != other.is_sparse or tuple(one.states) != tuple(other.states):
-        return False
-    first: Any = one.transition_matrix
-    second: Any = other.transition_matrix
-    return (first != second).nnz == 0 if one.is_sparse else bool(np.array_equal(first, second))
 
 
 def _choose_from_grid(grid: AggregationGrid, beta: float | None) -> list[Aggregation]:

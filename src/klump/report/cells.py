@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from klump.aggregation import AggregationGrid, AggregationPath
-from klump.aggregation.identities import identify
+from klump.aggregation.identities import check_one_chain, identify
 from klump.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
@@ -90,12 +90,9 @@ def _check_answers(answers: list[Aggregation]) -> None:
         raise InvalidArgumentError(
             "is empty", argument="answers", remedy="pass at least one answer, a path or a grid"
         )
+    check_one_chain(answers)
     first = answers[0]
     for answer in answers:
-        if answer.original is not first.original and answer.original.states != first.original.states:
-            raise InvalidArgumentError(
-                "has answers of different chains", argument="answers", remedy="make a report of each chain"
-            )
         if answer.gamma != first.gamma:
             raise InvalidArgumentError(
                 f"has answers with gamma {first.gamma:g} and {answer.gamma:g}, whose costs are not comparable",

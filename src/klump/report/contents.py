@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import base64
 import math
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from klump.arguments import Progress
 from klump.documents import name, plain
 from klump.report.cells import Cells
 from klump.report.dynamics import Dynamics, dynamics_of, original_timescales
@@ -32,12 +33,9 @@ _MAX_CURVES = 12
 # Decimals of coordinates, of which 1 is about 100 pixels.
 _DECIMALS = 4
 
-# Called with the number of finished partitions and of all.
-Reported = Callable[[int, int], None]
-
 
 def contents(
-    cells: Cells, comparisons: Mapping[int, Comparison], reported: Reported = lambda done, total: None
+    cells: Cells, comparisons: Mapping[int, Comparison], progress: Progress | None = None
 ) -> dict[str, Any]:
     """Collect what the page shows: the chain, every distinct partition, and which cell has which partition."""
     chain, identities = cells.original, cells.identities()
@@ -49,11 +47,11 @@ def contents(
     numbers = {key: number for number, key in enumerate(distinct)}
     slowest, missing = original_timescales(chain)
     partitions = []
-    for done, cell in enumerate(distinct.values()):
-        reported(done, len(distinct))
+    for done, cell in enumerate(distinct.values(), start=1):
         over = dynamics_of(cells.answers[cell], slowest, missing, len(distinct))
         partitions.append(_partition(cells.answers[cell], identities[cell], over))
-    reported(len(distinct), len(distinct))
+        if progress is not None:
+            progress(done, len(distinct), math.nan)
     first = cells.first()
     return plain(
         {

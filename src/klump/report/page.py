@@ -11,12 +11,13 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from klump import __version__
+from klump.arguments import Progress
 from klump.chain.wording import format_count
 from klump.documents import versions
 from klump.errors import InvalidArgumentError
 from klump.files.atomic import write_text
 from klump.report.cells import Cells
-from klump.report.contents import Reported, contents
+from klump.report.contents import contents
 from klump.report.figures import bokeh_script, figures
 from klump.search.registry import DEFAULT_EFFORT
 
@@ -38,7 +39,7 @@ def write_report(
     comparisons: Mapping[int, Comparison] | None = None,
     command: Sequence[str] | None = None,
     input_file: Mapping[str, Any] | None = None,
-    reported: Reported = lambda done, total: None,
+    progress: Progress | None = None,
 ) -> None:
     """Write the report of some answers to an HTML file that needs no network.
 
@@ -56,8 +57,8 @@ def write_report(
         Words of the command that makes the report, if it was made by one.
     input_file
         Path and SHA-256 digest of the file with the chain.
-    reported
-        Called with the number of finished partitions and of all.
+    progress
+        Called with ``(done, total, best_cost)``: the number of finished and of all partitions, and NaN.
     """
     check_report_path(path)
     cells = Cells.from_answers(answers)
@@ -67,7 +68,7 @@ def write_report(
         "generator": f"klump {__version__}",
         "style": _read("page.css"),
         "reproduction": _reproduction(cells, command, input_file or {}),
-        "data": embed_json(contents(cells, comparisons or {}, reported)),
+        "data": embed_json(contents(cells, comparisons or {}, progress)),
         "figures": embed_json(figures()),
         "bokeh": bokeh_script(),
         "script": _script(),
